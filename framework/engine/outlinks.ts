@@ -1,0 +1,88 @@
+import type { LRUCache } from 'lru-cache'
+import { CrawlError } from '../errors.ts'
+import type { Frontier } from '../frontier/frontier.ts'
+import { Request } from '../http/request.ts'
+import type { Item } from '../item.ts'
+import type { Spider } from '../spider.ts'
+import type { Store } from '../store/store.ts'
+import type { Fingerprinter } from './fingerprinter.ts'
+
+export interface OutlinksOptions {
+  readonly frontier: Frontier
+  readonly store: Store
+  readonly spider: Spider<any>
+  /** Name of the spider, for the rows of images. */
+  readonly site: string
+  readonly fingerprinter: Fingerprinter
+  /** Image URLs that are known to need no download: saves asking the store again for the pictures of every page. */
+  readonly settledImages: LRUCache<string, true>
+  /** Is called when requests were added. */
+  readonly onAdded: () => void
+}
+
+/** How much of what a callback yields is held before it is written. */
+const maxHeld = 200
+
+/** What one page yields, on its way into store and frontier. What the run has met already goes no further. */
+export class Outlinks {
+  readonly #options: OutlinksOptions
+  readonly #depth: number
+  #requests: Request[] = []
+  #items = new Map<string, Item>()
+
+  /** @param depth of the page that yields. */
+  constructor(options: OutlinksOptions, depth: number) {
+    this.#options = options
+    this.#depth = depth
+  }
+
+  /**
+   * Takes a request or an item. Resolves at once unless enough is held to be written.
+   * @throws CrawlError when it is neither, or its callback is no method of the spider.
+   */
+  async add(result: Request | Item<any>): Promise<void> {
+    const { frontier, fingerprinter, settledImages } = this.#options
+    if (Request.is(result)) {
+      this.#checkCallback(result)
+      if (result.dontFilter || !frontier.has(fingerprinter.ofRequest(result))) this.#requests.push(result)
+    } else {
+      checkItem(result)
+      const { url } = result
+      if (!this.#items.has(url) && !settledImages.has(url) && !frontier.has(fingerprinter.ofUrl(url))) this.#items.set(url, result)
+    }
+    if (this.#requests.length + this.#items.size >= maxHeld) await this.flush()
+  }
+
+  /** Writes what is held: rows of images first, then the requests. */
+  async flush(): Promise<void> {
+    const { frontier, store, site, settledImages, onAdded } = this.#options
+    const requests = this.#requests
+    const items = [...this.#items.values()]
+    this.#requests = []
+    this.#items = new Map()
+    if (items.length > 0) {
+      const known = await store.found(items, site)
+      for (const item of items) {
+        if (known.get(item.url)?.settled === true) settledImages.set(item.url, true)
+        else requests.push(new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }))
+      }
+    }
+    if (requests.length === 0) return
+    await frontier.add(requests)
+    onAdded()
+  }
+
+  #checkCallback(request: Request): void {
+    const { spider } = this.#options
+    if (request.kind === 'page' && typeof Reflect.get(spider, request.callback) !== 'function') {
+      throw new CrawlError('callback', `"${request.callback}" is no method of the spider, so a request for ${request.url} can't name it: requests are stored, and only a method can be found again.`, { reason: 'unknown callback' })
+    }
+  }
+}
+
+function checkItem(result: unknown): asserts result is Item {
+  const { url, pageUrl } = (typeof result === 'object' && result !== null ? result : {}) as Partial<Item>
+  if (typeof url !== 'string' || typeof pageUrl !== 'string') {
+    throw new CrawlError('item', `A callback yielded ${JSON.stringify(result)?.slice(0, 100)}, which is neither a Request nor an item with url and pageUrl. Use page.follow(url) or page.image(url).`, { reason: 'bad item' })
+  }
+}

@@ -1,0 +1,57 @@
+import { within } from '../async/signal.ts'
+import { CrawlError, isCrawlError, messageOf } from '../errors.ts'
+import { compose, type Middleware } from '../compose.ts'
+import type { Callback, PageResponse, Results } from '../http/response.ts'
+import type { Spider } from '../spider.ts'
+import { Outlinks, type OutlinksOptions } from './outlinks.ts'
+
+export interface ScraperOptions extends OutlinksOptions {
+  readonly middlewares: readonly Middleware<PageResponse, Results<any>>[]
+  readonly callbackMs: number
+  readonly signal: AbortSignal
+}
+
+/** Runs callbacks. What they yield is stored before the page is settled: a crash in between only makes the page be read again. */
+export class Scraper {
+  readonly #options: ScraperOptions
+  readonly #run: (page: PageResponse, core: (page: PageResponse) => Results<any>) => Results<any>
+
+  constructor(options: ScraperOptions) {
+    this.#options = options
+    this.#run = compose(options.middlewares)
+  }
+
+  /** @throws CrawlError naming the spider's method and the page when the callback throws. */
+  async scrape(page: PageResponse): Promise<void> {
+    const { signal, callbackMs, spider } = this.#options
+    const outlinks = new Outlinks(this.#options, page.request.depth)
+    const timeout = () => new CrawlError('callback', `${page.request.callback}() did not end within ${callbackMs} ms on ${page.url} (setting pages.callbackMs).`, { reason: 'callback timeout' })
+    await within(signal, callbackMs, timeout, async (limit) => {
+      const results = this.#run(page, (input) => callbackOf(spider, input)(input, input.request.meta))
+      try {
+        for await (const result of results) {
+          limit.throwIfAborted()
+          await outlinks.add(result)
+        }
+      } catch (error) {
+        if (!signal.aborted) await outlinks.flush()
+        throw isCrawlError(error) ? error : callbackError(error, page)
+      }
+      await outlinks.flush()
+    })
+  }
+}
+
+function callbackOf(spider: Spider<any>, { request, url }: PageResponse): Callback {
+  const method: unknown = Reflect.get(spider, request.callback)
+  if (typeof method !== 'function') {
+    throw new CrawlError('callback', `The spider has no method "${request.callback}" for ${url}. It may have been renamed since the request was stored.`, { reason: 'unknown callback' })
+  }
+  return (page, meta) => Reflect.apply(method, spider, [page, meta]) as Results<any>
+}
+
+function callbackError(error: unknown, { request, url }: PageResponse): CrawlError {
+  const place = error instanceof Error ? /\(?((?:file:\/\/)?[^\s()]+spiders[^\s()]+:\d+:\d+)\)?/.exec(error.stack ?? '')?.[1] : undefined
+  const where = place === undefined ? '' : ` (${place.replace(/^file:\/\//, '')})`
+  return new CrawlError('callback', `${request.callback}() threw on ${url}: ${messageOf(error)}${where}`, { reason: 'callback threw', cause: error })
+}

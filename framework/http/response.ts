@@ -1,0 +1,259 @@
+import { createRequire } from 'node:module'
+import type { CheerioAPI } from 'cheerio'
+import type { Item } from '../item.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { CrawlError, messageOf } from '../errors.ts'
+import { decodeText, type DecodedText } from './charset.ts'
+import { scanMarkup, type Markup } from './html.ts'
+import { Request, type RequestOptions } from './request.ts'
+import { isWeb, parseUrl } from './url.ts'
+
+/** Loaded when a callback first asks for `$`: it takes longer to load than all else that a crawl of plain links needs. */
+const require = createRequire(import.meta.url)
+const loadCheerio = (): typeof import('cheerio') => require('cheerio') as typeof import('cheerio')
+
+/** One hop of a redirect chain: the URL that was asked and the status that sent on. */
+export interface Redirect {
+  readonly url: string
+  readonly status: number
+}
+
+/** Milliseconds from sending the request. */
+export interface Timing {
+  readonly firstByteMs: number
+  readonly totalMs: number
+}
+
+export interface ResponseOptions {
+  readonly request: Request
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Bytes of the body as they came over the wire, before decoding. */
+  readonly wireBytes?: number
+  readonly timing?: Timing
+  readonly redirects?: readonly Redirect[]
+}
+
+/** What answered a request: a `PageResponse` or an `ImageResponse`, told apart by `kind`. */
+export abstract class Response {
+  abstract readonly kind: 'page' | 'image'
+  /** The request that was answered: after redirects, the last one. */
+  readonly request: Request
+  readonly status: number
+  /** Names in lower case; the values of a repeated header joined with `, ` (set-cookie: with a line break). */
+  readonly headers: Readonly<Record<string, string>>
+  readonly wireBytes: number
+  readonly timing: Timing
+  /** The hops before this answer, first to last. */
+  readonly redirects: readonly Redirect[]
+
+  constructor(options: ResponseOptions) {
+    this.request = options.request
+    this.status = options.status
+    this.headers = options.headers
+    this.wireBytes = options.wireBytes ?? 0
+    this.timing = options.timing ?? { firstByteMs: 0, totalMs: 0 }
+    this.redirects = options.redirects ?? []
+  }
+
+  get url(): string {
+    return this.request.url
+  }
+
+  isImage(): this is ImageResponse {
+    return this.kind === 'image'
+  }
+
+  isPage(): this is PageResponse {
+    return this.kind === 'page'
+  }
+
+  /** The same answer with the hops that led to it. */
+  abstract withRedirects(redirects: readonly Redirect[]): Response
+}
+
+export interface ImageResponseOptions extends ResponseOptions {
+  readonly path: string
+  readonly size: number
+  readonly sha256: string
+}
+
+/** An image's bytes, in a temporary file beside the final store, so that keeping it is a rename. */
+export class ImageResponse extends Response {
+  readonly kind = 'image'
+  readonly path: string
+  /** Bytes, decoded. */
+  readonly size: number
+  readonly sha256: string
+
+  constructor(options: ImageResponseOptions) {
+    super(options)
+    this.path = options.path
+    this.size = options.size
+    this.sha256 = options.sha256
+  }
+
+  override withRedirects(redirects: readonly Redirect[]): ImageResponse {
+    return new ImageResponse({ ...this, redirects })
+  }
+}
+
+/** A spider method. Its name is stored with the request, so it must be a method of the spider. */
+export type Callback<Meta extends JsonObject = JsonObject> = (page: PageResponse, meta: Meta) => Results<any>
+
+/** What a callback yields: requests to follow and images to harvest. Annotate callbacks with it to have the data checked. */
+export type Results<Data extends object = JsonObject> = AsyncGenerator<Request | Item<Data>, void, undefined>
+
+export interface PageResponseOptions extends ResponseOptions {
+  readonly body: Buffer
+}
+
+/** A page, its body in memory and decoded. */
+export class PageResponse extends Response {
+  readonly kind = 'page'
+  readonly body: Buffer
+  #decoded: DecodedText | undefined
+  #markup: Markup | undefined
+  #base: URL | undefined
+  #$: CheerioAPI | undefined
+
+  constructor(options: PageResponseOptions) {
+    super(options)
+    this.body = options.body
+  }
+
+  override withRedirects(redirects: readonly Redirect[]): PageResponse {
+    return new PageResponse({ ...this, redirects })
+  }
+
+  /** The body decoded by byte order mark, header, then `<meta>`. */
+  get text(): string {
+    return this.#decode().text
+  }
+
+  /** WHATWG name of the encoding that `text` was decoded by. */
+  get encoding(): string {
+    return this.#decode().encoding
+  }
+
+  /** The parsed page, as cheerio gives it. Built on first use; `links()` and `images()` don't need it. */
+  get $(): CheerioAPI {
+    return (this.#$ ??= loadCheerio().load(this.text, { baseURI: this.url }))
+  }
+
+  /** What relative URLs of this page are relative to: its `<base>`, else its own URL. */
+  get base(): URL {
+    if (this.#base === undefined) {
+      const own = parseUrl(this.url)
+      const { base } = this.#scan()
+      const declared = base === undefined ? undefined : tryParse(base, own)
+      this.#base = declared !== undefined && isWeb(declared.protocol) ? declared : own
+    }
+    return this.#base
+  }
+
+  /** @throws CrawlError when the body is no JSON. */
+  json<T = Json>(): T {
+    try {
+      return JSON.parse(this.text) as T
+    } catch (cause) {
+      throw new CrawlError('json', `${this.url} is no JSON: ${messageOf(cause)}`, { reason: 'not json', cause })
+    }
+  }
+
+  /** The absolute form of a URL of this page; undefined when it isn't an http(s) URL. */
+  resolve(url: string): string | undefined {
+    const parsed = tryParse(url, this.base, this.encoding)
+    return parsed !== undefined && isWeb(parsed.protocol) ? parsed.href : undefined
+  }
+
+  /**
+   * Absolute http(s) URLs, in order, each once: of every `a[href]` in one pass without a tree, or of what `selector`
+   * matches.
+   * @param attribute where the URL is. Default `href`.
+   */
+  links(selector?: string, attribute = 'href'): string[] {
+    const found = selector === undefined ? this.#scan().links : this.$(selector).toArray().flatMap((element) => this.$(element).attr(attribute) ?? [])
+    return this.#resolveAll(found)
+  }
+
+  /**
+   * Every `img` of the page as an item, in one pass without a tree: the best candidate of srcset, picture, lazy-load
+   * attributes and `src` as its URL, the others as its fallbacks.
+   */
+  images<Data extends object = JsonObject>(data?: Data): Item<Data>[] {
+    const items: Item<Data>[] = []
+    const seen = new Set<string>()
+    for (const { candidates, alt } of this.#scan().images) {
+      const [url, ...fallbacks] = this.#resolveAll(candidates)
+      if (url === undefined || seen.has(url)) continue
+      seen.add(url)
+      items.push(this.image(url, (data ?? {}) as Data, { alt, fallbacks }))
+    }
+    return items
+  }
+
+  /**
+   * An image of this page to harvest.
+   * @throws UrlError when `url` can't be resolved to an http(s) URL.
+   */
+  image<Data extends object = JsonObject>(
+    url: string,
+    data: Data = {} as Data,
+    options: { readonly alt?: string; readonly fallbacks?: readonly string[] } = {},
+  ): Item<Data> {
+    const { alt = '', fallbacks = [] } = options
+    return {
+      url: this.#absolute(url),
+      pageUrl: this.url,
+      data,
+      ...(alt === '' ? {} : { alt }),
+      ...(fallbacks.length === 0 ? {} : { fallbacks: this.#resolveAll(fallbacks) }),
+    }
+  }
+
+  /**
+   * A request for a page linked from this one, one level deeper. Its `meta` is the second argument of `callback`.
+   * @throws UrlError when `url` can't be resolved to an http(s) URL.
+   */
+  follow(url: string): Request
+  follow(url: string, callback: Callback<{}>, options?: RequestOptions): Request
+  follow<Meta extends JsonObject>(url: string, callback: Callback<Meta>, options: RequestOptions & { readonly meta: Meta }): Request
+  follow(url: string, callback?: Callback<any>, options: RequestOptions = {}): Request {
+    return new Request(this.#absolute(url), {
+      depth: this.request.depth + 1,
+      referer: this.url,
+      ...(callback === undefined ? {} : { callback: callback.name }),
+      ...options,
+    })
+  }
+
+  #absolute(url: string): string {
+    return parseUrl(url, this.base, this.encoding).href
+  }
+
+  #resolveAll(urls: readonly string[]): string[] {
+    const found = new Set<string>()
+    for (const url of urls) {
+      const absolute = this.resolve(url)
+      if (absolute !== undefined) found.add(absolute)
+    }
+    return [...found]
+  }
+
+  #decode(): DecodedText {
+    return (this.#decoded ??= decodeText(this.body, this.headers['content-type'] ?? ''))
+  }
+
+  #scan(): Markup {
+    return (this.#markup ??= scanMarkup(this.text))
+  }
+}
+
+function tryParse(url: string, base: URL, encoding?: string): URL | undefined {
+  try {
+    return parseUrl(url, base, encoding)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Request } from 'orbweaver'
+import type { Demand, Frontier, Lease, Outcome } from '../../framework/frontier/frontier.ts'
+
+export interface OpenedFrontier {
+  readonly frontier: Frontier
+  /** Opens what was left, as a later process would. The frontier before must not be used any more. */
+  reopen(): Promise<OpenedFrontier>
+  remove(): Promise<void>
+}
+
+const all: Demand = { limit: 100, perSlot: 100, fullSlots: new Set() }
+const page = (path: string, options = {}) => new Request(`http://a.example${path}`, options)
+
+async function leaseAll(frontier: Frontier, demand: Partial<Demand> = {}): Promise<Lease[]> {
+  return [...(await frontier.lease({ ...all, ...demand })).leases]
+}
+
+const settle = (frontier: Frontier, lease: Lease | undefined, outcome: Outcome): Promise<void> => {
+  assert.ok(lease !== undefined)
+  return frontier.settle([{ lease, outcome }])
+}
+
+/** What every frontier promises. */
+export function testFrontier(name: string, open: () => Promise<OpenedFrontier>): void {
+  const withFrontier = (title: string, body: (opened: OpenedFrontier) => Promise<OpenedFrontier | void>) =>
+    test(title, async () => {
+      const opened = await open()
+      let last = opened
+      try {
+        last = (await body(opened)) ?? opened
+      } finally {
+        await last.remove()
+      }
+    })
+
+  describe(`frontier: ${name}`, () => {
+    withFrontier('adding twice changes nothing', async ({ frontier }) => {
+      assert.equal(await frontier.add([page('/1'), page('/2'), page('/1#fragment')]), 2)
+      assert.equal(await frontier.add([page('/2')]), 0)
+      assert.equal(frontier.counts().pending, 2)
+      assert.equal(frontier.has(page('/1').fingerprint), true)
+      assert.equal(frontier.has(page('/3').fingerprint), false)
+    })
+
+    withFrontier('dontFilter adds what is known already', async ({ frontier }) => {
+      await frontier.add([page('/1')])
+      assert.equal(await frontier.add([page('/1', { dontFilter: true })]), 1)
+      assert.equal((await leaseAll(frontier)).length, 2)
+    })
+
+    withFrontier('a request comes back as it was put in', async ({ frontier }) => {
+      const request = page('/x?b=1&a=é', { method: 'POST', body: 'q=1', headers: { 'x-a': 'b' }, callback: 'parseX', meta: { n: [1, null] }, depth: 4 })
+      await frontier.add([request])
+      const [lease] = await leaseAll(frontier)
+      assert.deepEqual(lease?.request.toJSON(), request.toJSON())
+    })
+
+    withFrontier('higher priority first, then the order of finding', async ({ frontier }) => {
+      await frontier.add([page('/low', { priority: -1 }), page('/1'), page('/high', { priority: 5 }), page('/2')])
+      const leases = await leaseAll(frontier)
+      assert.deepEqual(leases.map(({ request }) => new URL(request.url).pathname), ['/high', '/1', '/2', '/low'])
+    })
+
+    withFrontier('slots take turns, and a full one is passed over', async ({ frontier }) => {
+      await frontier.add([1, 2, 3].flatMap((n) => ['a', 'b', 'c'].map((host) => new Request(`http://${host}.example/${n}`))))
+      const first = await leaseAll(frontier, { perSlot: 1, limit: 2, fullSlots: new Set(['b.example']) })
+      assert.deepEqual(first.map(({ request }) => request.slot).sort(), ['a.example', 'c.example'])
+      const second = await leaseAll(frontier, { perSlot: 1, limit: 1 })
+      assert.deepEqual(second.map(({ request }) => request.slot), ['b.example'])
+    })
+
+    withFrontier('what is leased is nobody else’s', async ({ frontier }) => {
+      await frontier.add([page('/1'), page('/2')])
+      const [first] = await leaseAll(frontier, { limit: 1 })
+      const [second] = await leaseAll(frontier)
+      assert.notEqual(first?.request.url, second?.request.url)
+      assert.deepEqual(await leaseAll(frontier), [])
+      assert.equal(frontier.counts().leased, 2)
+    })
+
+    withFrontier('a settled request is gone, and counted', async ({ frontier }) => {
+      await frontier.add([page('/1'), page('/2'), page('/3')])
+      const [one, two, three] = await leaseAll(frontier)
+      await settle(frontier, one, { state: 'done' })
+      await settle(frontier, two, { state: 'ignored', reason: 'http 404' })
+      await settle(frontier, three, { state: 'failed', reason: 'timeout' })
+      assert.deepEqual(frontier.counts(), { pending: 0, delayed: 0, leased: 0, failed: 1 })
+      const outcomes = [...frontier.outcomes()].sort((a, b) => a.state.localeCompare(b.state))
+      assert.deepEqual(outcomes, [
+        { kind: 'page', state: 'done', reason: '', count: 1 },
+        { kind: 'page', state: 'failed', reason: 'timeout', count: 1 },
+        { kind: 'page', state: 'ignored', reason: 'http 404', count: 1 },
+      ])
+      assert.equal(await frontier.add([page('/1')]), 0)
+    })
+
+    withFrontier('settling twice counts once', async ({ frontier }) => {
+      await frontier.add([page('/1')])
+      const [lease] = await leaseAll(frontier)
+      await settle(frontier, lease, { state: 'done' })
+      await settle(frontier, lease, { state: 'failed', reason: 'late' })
+      assert.deepEqual(frontier.outcomes(), [{ kind: 'page', state: 'done', reason: '', count: 1 }])
+    })
+
+    withFrontier('a retry waits for its time, and its try is counted', async ({ frontier }) => {
+      await frontier.add([page('/1'), page('/2')])
+      const [one, two] = await leaseAll(frontier)
+      await settle(frontier, one, { state: 'retry', reason: 'http 503', afterMs: 3_600_000, counted: true })
+      await settle(frontier, two, { state: 'retry', reason: 'http 429', afterMs: 0, counted: false })
+      const { leases, waitMs } = await frontier.lease(all)
+      assert.deepEqual(leases.map(({ request, attempt }) => [request.url, attempt]), [[two?.request.url, 1]])
+      assert.ok(waitMs > 3_500_000 && waitMs <= 3_600_000)
+      assert.deepEqual(frontier.counts(), { pending: 1, delayed: 1, leased: 1, failed: 0 })
+    })
+
+    withFrontier('a released request goes back without a try', async ({ frontier }) => {
+      await frontier.add([page('/1')])
+      const [lease] = await leaseAll(frontier)
+      await settle(frontier, lease, { state: 'released' })
+      const [again] = await leaseAll(frontier)
+      assert.equal(again?.attempt, 1)
+      assert.deepEqual(frontier.outcomes(), [])
+    })
+
+    withFrontier('failed requests can be taken up again', async ({ frontier }) => {
+      await frontier.add([page('/1')])
+      const [lease] = await leaseAll(frontier)
+      await settle(frontier, lease, { state: 'failed', reason: 'timeout' })
+      assert.equal(await frontier.retryFailed(), 1)
+      assert.equal((await leaseAll(frontier))[0]?.attempt, 1)
+    })
+
+    withFrontier('a run that was left unfinished goes on', async (opened) => {
+      const { frontier } = opened
+      await frontier.add([page('/1'), page('/2'), page('/3')])
+      const [one, two] = await leaseAll(frontier, { limit: 2 })
+      await settle(frontier, one, { state: 'done' })
+      await settle(frontier, two, { state: 'retry', reason: 'http 503', afterMs: 0, counted: true })
+      await frontier.mark('started')
+      const later = await opened.reopen()
+      assert.equal(later.frontier.resumed, true)
+      assert.equal(later.frontier.started, true)
+      assert.equal(await later.frontier.add([page('/1'), page('/3')]), 0)
+      const leases = await leaseAll(later.frontier)
+      assert.deepEqual(leases.map(({ request, attempt }) => [new URL(request.url).pathname, attempt]).sort(), [['/2', 2], ['/3', 1]])
+      assert.deepEqual(later.frontier.outcomes().find(({ state }) => state === 'done')?.count, 1)
+      return later
+    })
+
+    withFrontier('what was leased when the process ended is leased again', async (opened) => {
+      await opened.frontier.add([page('/1')])
+      await leaseAll(opened.frontier)
+      const later = await opened.reopen()
+      const [lease] = await leaseAll(later.frontier)
+      assert.equal(lease?.attempt, 1)
+      assert.equal(lease?.interruptions, 1)
+      return later
+    })
+
+    withFrontier('a request that the process never survives is given up in the end', async (opened) => {
+      let current = opened
+      await current.frontier.add([page('/poison'), page('/good')])
+      for (let round = 0; round < 10; round++) {
+        for (const lease of await leaseAll(current.frontier)) {
+          if (lease.request.url.endsWith('good')) await settle(current.frontier, lease, { state: 'done' })
+        }
+        current = await current.reopen()
+      }
+      assert.deepEqual(await leaseAll(current.frontier), [])
+      assert.deepEqual(current.frontier.counts(), { pending: 0, delayed: 0, leased: 0, failed: 1 })
+      return current
+    })
+
+    withFrontier('a run that has ended is followed by a new one', async (opened) => {
+      await opened.frontier.add([page('/1')])
+      await opened.frontier.mark('ended')
+      const later = await opened.reopen()
+      assert.equal(later.frontier.resumed, false)
+      assert.equal(await later.frontier.add([page('/1')]), 1)
+      return later
+    })
+
+    withFrontier('a pause outlives the process', async (opened) => {
+      const until = Date.now() + 600_000
+      await opened.frontier.add([page('/1')])
+      await opened.frontier.pauseSlot('a.example', until)
+      assert.deepEqual(await leaseAll(opened.frontier), [])
+      const later = await opened.reopen()
+      assert.deepEqual(later.frontier.pauses(), [{ slot: 'a.example', until }])
+      assert.deepEqual(await leaseAll(later.frontier), [])
+      return later
+    })
+  })
+}
