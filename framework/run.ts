@@ -108,7 +108,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   })
   const closers: Closer[] = []
   try {
-    const summary = await crawl(options, spider, settings, log, closers)
+    const summary = await execute(options, spider, settings, log, closers)
     await closeAll(closers)
     return summary
   } catch (error) {
@@ -119,7 +119,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
 
 type Closer = () => void | Promise<void>
 
-async function crawl(options: RunOptions, spider: Spider<any>, settings: Settings, log: Log, closers: Closer[]): Promise<RunSummary> {
+async function execute(options: RunOptions, spider: Spider<any>, settings: Settings, log: Log, closers: Closer[]): Promise<RunSummary> {
   const { name } = options
   const startedAt = Date.now()
   const ending = new Ending({ stopping: options.stopping, aborting: options.aborting, graceMs: settings.stop.graceMs })
@@ -136,7 +136,7 @@ async function crawl(options: RunOptions, spider: Spider<any>, settings: Setting
   const fingerprinter = new Fingerprinter({ ignoreParameters: settings.urls.ignoreParameters, headers: settings.fingerprint.headers })
   const frontierPath = join(dataDir, 'frontier', `${name}.db`)
   const frontier = new EmbeddedFrontier({
-    ...{ path: frontierPath, log, signal, outageMs },
+    path: frontierPath, log, signal, outageMs,
     fingerprint: (request) => fingerprinter.ofRequest(request),
     fresh: options.fresh ?? false,
   })
@@ -148,7 +148,7 @@ async function crawl(options: RunOptions, spider: Spider<any>, settings: Setting
   const signals = new Signals(log)
   const parts: Closer[] = []
   const crawl: Crawl = {
-    ...{ spider: name, allowedDomains: allowedDomains(spider), settings, store, files, slots, stats, signals, log, signal },
+    spider: name, allowedDomains: allowedDomains(spider), settings, store, files, slots, stats, signals, log, signal,
     onClose: (close) => void parts.push(close),
   }
   const transport = new Transport({ settings, files, signal })
@@ -162,14 +162,15 @@ async function crawl(options: RunOptions, spider: Spider<any>, settings: Setting
   const limits = new Limits({ ...limitSettings, onReached: () => ending.stop() })
   closers.push(() => limits.close())
   const scraper = new Scraper({
-    ...{ frontier, store, spider, site: name, fingerprinter, signal },
+    frontier, store, spider, site: name, fingerprinter, signal,
     settledImages: new LRUCache({ max: 100_000 }),
     middlewares: await build(spiderMiddlewares, crawl),
     callbackMs: settings.pages.callbackMs,
+    onKnown: () => stats.add('images/known'),
     onAdded: () => scheduler.added(),
   })
   const harvester = new Harvester({
-    ...{ store, site: name, maxPixels: settings.images.maxPixels, signal },
+    store, site: name, maxPixels: settings.images.maxPixels, signal,
     pipelines: await build(pipelines, crawl),
     onStored: (item, stored) => {
       stats.add(`images/${stored.status}`)
@@ -179,7 +180,7 @@ async function crawl(options: RunOptions, spider: Spider<any>, settings: Setting
     },
   })
   const engine = new Engine({
-    ...{ scheduler, downloader, scraper, harvester, frontier, store, spider, limits, concurrency, log, signal },
+    scheduler, downloader, scraper, harvester, frontier, store, spider, limits, concurrency, log, signal,
     site: name,
     retry: settings.retry,
     stopping: ending.stopping,
@@ -195,7 +196,7 @@ async function crawl(options: RunOptions, spider: Spider<any>, settings: Setting
   })
   signals.emit('crawl_opened')
   options.onOpen?.({
-    ...{ spider: name, settings, resumed: frontier.resumed, stats, signals },
+    spider: name, settings, resumed: frontier.resumed, stats, signals,
     counts: () => frontier.counts(),
     outcomes: () => frontier.outcomes(),
     slots: () => slots.states(),
@@ -204,7 +205,7 @@ async function crawl(options: RunOptions, spider: Spider<any>, settings: Setting
   if (reason === 'finished') await frontier.mark('ended')
   signals.emit('crawl_closed', reason)
   return {
-    ...{ spider: name, reason, resumed: frontier.resumed, durationMs: Date.now() - startedAt, settings },
+    spider: name, reason, resumed: frontier.resumed, durationMs: Date.now() - startedAt, settings,
     ...(limits.reached === undefined ? {} : { limit: limits.reached }),
     outcomes: frontier.outcomes(),
     images: await store.counts(name),

@@ -16,6 +16,8 @@ export interface OutlinksOptions {
   readonly fingerprinter: Fingerprinter
   /** Image URLs that are known to need no download: saves asking the store again for the pictures of every page. */
   readonly settledImages: LRUCache<string, true>
+  /** Is called for every image that needs no download. */
+  readonly onKnown: (item: Item) => void
   /** Is called when requests were added. */
   readonly onAdded: () => void
 }
@@ -55,7 +57,7 @@ export class Outlinks {
 
   /** Writes what is held: rows of images first, then the requests. */
   async flush(): Promise<void> {
-    const { frontier, store, site, settledImages, onAdded } = this.#options
+    const { frontier, store, site, settledImages, onKnown, onAdded } = this.#options
     const requests = this.#requests
     const items = [...this.#items.values()]
     this.#requests = []
@@ -63,8 +65,10 @@ export class Outlinks {
     if (items.length > 0) {
       const known = await store.found(items, site)
       for (const item of items) {
-        if (known.get(item.url)?.settled === true) settledImages.set(item.url, true)
-        else requests.push(new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }))
+        if (known.get(item.url)?.settled === true) {
+          settledImages.set(item.url, true)
+          onKnown(item)
+        } else requests.push(new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }))
       }
     }
     if (requests.length === 0) return

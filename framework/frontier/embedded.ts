@@ -1,10 +1,11 @@
 import type Database from 'libsql'
+import { isCrawlError } from '../errors.ts'
 import { Request } from '../http/request.ts'
 import type { Log } from '../log.ts'
 import { lockFrontier, openDatabase, prepareStatements, removeDatabase, state, type Statements } from './embedded-schema.ts'
 import { FingerprintTable } from './fingerprint-table.ts'
 import type { Demand, Frontier, FrontierCounts, Lease, Leased, Outcome, OutcomeCount, Settlement, SlotPause } from './frontier.ts'
-import { GroupCommit } from './group-commit.ts'
+import { GroupCommit, storageError } from './group-commit.ts'
 
 export interface EmbeddedFrontierOptions {
   /** The SQLite file. */
@@ -73,7 +74,7 @@ export class EmbeddedFrontier implements Frontier {
       this.#load()
     } catch (error) {
       this.#unlock()
-      throw error
+      throw isCrawlError(error) ? error : storageError(error, options.path)
     }
   }
 
@@ -265,7 +266,7 @@ export class EmbeddedFrontier implements Frontier {
   }
 }
 
-const outcomeKey = ({ kind, state, reason }: Omit<OutcomeCount, 'count'>): string => `${kind}\n${state}\n${reason}`
+const outcomeKey = (outcome: Omit<OutcomeCount, 'count'>): string => `${outcome.kind}\n${outcome.state}\n${outcome.reason}`
 
 /** 32 bits of each of the two hashes that a fingerprint is made of, so that a collision of one alone is none. */
 function halves(fingerprint: string): [high: number, low: number] {

@@ -13,12 +13,22 @@ export interface DecodedText {
  */
 export function decodeText(bytes: Uint8Array, contentType: string): DecodedText {
   const encoding = bomEncoding(bytes) ?? knownEncoding(charsetOf(contentType)) ?? declaredEncoding(bytes)
-  if (encoding !== undefined) return { text: new TextDecoder(encoding).decode(bytes), encoding }
+  if (encoding !== undefined) return { text: decode(bytes, encoding), encoding }
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'utf-8' }
   } catch {
-    return { text: new TextDecoder('windows-1252').decode(bytes), encoding: 'windows-1252' }
+    return { text: decode(bytes, 'windows-1252'), encoding: 'windows-1252' }
   }
+}
+
+/** Bytes 80 to 9F in windows-1252 (WHATWG Encoding, index windows-1252). */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+
+function decode(bytes: Uint8Array, encoding: string): string {
+  const text = new TextDecoder(encoding).decode(bytes)
+  // Node decodes windows-1252 as latin1, which has control characters in these places.
+  if (encoding !== 'windows-1252') return text
+  return text.replace(/[\x80-\x9f]/g, (character) => windows1252[character.charCodeAt(0) - 0x80] ?? character)
 }
 
 /** The `charset` parameter of a Content-Type header, as written; undefined when there is none. */

@@ -96,7 +96,7 @@ export class Request {
   #options(): RequestOptions {
     const { kind, method, headers, callback, meta, priority, depth, keepFragment, dontFilter, fingerprintHeaders } = this
     return {
-      ...{ kind, method, headers, callback, meta, priority, depth, keepFragment, dontFilter, fingerprintHeaders },
+      kind, method, headers, callback, meta, priority, depth, keepFragment, dontFilter, fingerprintHeaders,
       ...(this.body === undefined ? {} : { body: this.body }),
       ...(this.referer === undefined ? {} : { referer: this.referer }),
       ...(this.item === undefined ? {} : { item: this.item }),

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { CheerioAPI } from 'cheerio'
+import type * as Cheerio from 'cheerio'
 import type { Item } from '../item.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { CrawlError, messageOf } from '../errors.ts'
@@ -10,7 +10,7 @@ import { isWeb, parseUrl } from './url.ts'
 
 /** Loaded when a callback first asks for `$`: it takes longer to load than all else that a crawl of plain links needs. */
 const require = createRequire(import.meta.url)
-const loadCheerio = (): typeof import('cheerio') => require('cheerio') as typeof import('cheerio')
+const loadCheerio = () => require('cheerio') as typeof Cheerio
 
 /** One hop of a redirect chain: the URL that was asked and the status that sent on. */
 export interface Redirect {
@@ -115,7 +115,7 @@ export class PageResponse extends Response {
   #decoded: DecodedText | undefined
   #markup: Markup | undefined
   #base: URL | undefined
-  #$: CheerioAPI | undefined
+  #$: Cheerio.CheerioAPI | undefined
 
   constructor(options: PageResponseOptions) {
     super(options)
@@ -137,7 +137,7 @@ export class PageResponse extends Response {
   }
 
   /** The parsed page, as cheerio gives it. Built on first use; `links()` and `images()` don't need it. */
-  get $(): CheerioAPI {
+  get $(): Cheerio.CheerioAPI {
     return (this.#$ ??= loadCheerio().load(this.text, { baseURI: this.url }))
   }
 

@@ -62,10 +62,10 @@ export function withoutFragment(href: string): string {
 /** WHATWG URL, "query state": a page's own encoding is used for its queries, UTF-8 for all else. */
 function encodeQuery(url: string, encoding: string): string {
   const start = url.indexOf('?')
-  if (start === -1 || /^utf-?8$/i.test(encoding) || !/[^\x00-\x7f]/.test(url.slice(start))) return url
+  if (start === -1 || /^utf-?8$/i.test(encoding) || !/\P{ASCII}/u.test(url.slice(start))) return url
   const hash = url.indexOf('#', start)
   const end = hash === -1 ? url.length : hash
-  const query = url.slice(start, end).replace(/[^\x00-\x7f]+/g, (text) => {
+  const query = url.slice(start, end).replace(/\P{ASCII}+/gu, (text) => {
     const bytes = iconv.encodingExists(encoding) ? iconv.encode(text, encoding) : Buffer.from(text)
     return Array.from(bytes, hexEscape).join('')
   })
