@@ -17,7 +17,7 @@ export interface Crawl {
   /** Domains that pages may be on, with their subdomains. Empty: any. */
   readonly allowedDomains: readonly string[]
   readonly settings: Settings
-  readonly store: Pick<Store, 'known' | 'similar' | 'sameBytes' | 'save'>
+  readonly store: Pick<Store, 'known' | 'similar' | 'sameBytes' | 'save' | 'forgetFile'>
   readonly files: Files
   readonly slots: Slots
   readonly stats: Stats

@@ -30,10 +30,14 @@ export {
   UrlError,
 } from './errors.ts'
 
+export { run, type LiveCrawl, type RunOptions, type RunSummary } from './run.ts'
 export type { FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
-export type { StatusCount } from './store/store.ts'
+export type { KeptImage, KnownImage, StatusCount } from './store/store.ts'
 export type { EndReason } from './signals.ts'
 export type { SlotState } from './slots.ts'
 export type { Log } from './log.ts'
 export { delay, within } from './async/signal.ts'
 export { Limit } from './async/limit.ts'
+export { retryAfterMs } from './downloader/retry-after.ts'
+export { version } from './version.ts'
+export { hammingDistance, hashThumbnail } from './image/hashes.ts'

@@ -10,6 +10,7 @@ import { Ending } from './engine/ending.ts'
 import { Fingerprinter } from './engine/fingerprinter.ts'
 import { Harvester } from './engine/harvest.ts'
 import { Limits } from './engine/limits.ts'
+import { RedirectTargets } from './engine/redirect-targets.ts'
 import { Scheduler } from './engine/scheduler.ts'
 import { Scraper } from './engine/scrape.ts'
 import { isCrawlError, messageOf, SettingsError } from './errors.ts'
@@ -151,7 +152,7 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
     spider: name, allowedDomains: allowedDomains(spider), settings, store, files, slots, stats, signals, log, signal,
     onClose: (close) => void parts.push(close),
   }
-  const transport = new Transport({ settings, files, signal })
+  const transport = new Transport({ settings, files })
   closers.push(() => transport.close())
   closers.push(() => closeAll(parts))
   const { downloaderMiddlewares, spiderMiddlewares, pipelines } = options.project
@@ -183,6 +184,7 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
     scheduler, downloader, scraper, harvester, frontier, store, spider, limits, concurrency, log, signal,
     site: name,
     retry: settings.retry,
+    redirectTargets: new RedirectTargets(frontier, fingerprinter),
     stopping: ending.stopping,
     onResponse: (response) => {
       stats.add(`${response.kind}s/wireBytes`, response.wireBytes)

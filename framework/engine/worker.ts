@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts'
 import type { Harvester } from './harvest.ts'
 import type { Job } from './job.ts'
 import { outcomeOf, refusalOf, type RetryRules } from './outcome.ts'
+import type { RedirectTarget, RedirectTargets } from './redirect-targets.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Scraper } from './scrape.ts'
 
@@ -18,6 +19,7 @@ export interface WorkerOptions {
   readonly frontier: Frontier
   readonly store: Store
   readonly site: string
+  readonly redirectTargets: RedirectTargets
   readonly retry: RetryRules
   readonly signal: AbortSignal
   readonly onResponse: (response: Response) => void
@@ -45,12 +47,13 @@ export class Worker {
   }
 
   async #process(job: Job): Promise<void> {
-    const { frontier, store, retry, signal, onOutcome } = this.#options
+    const { frontier, store, retry, redirectTargets, signal, onOutcome } = this.#options
     const { lease } = job
     let outcome: Outcome = { state: 'done' }
     let cause: unknown
+    const target = redirectTargets.watch()
     try {
-      await this.#fetch(job)
+      await this.#fetch(job, target)
     } catch (error) {
       if (isCrawlError(error, 'storage')) {
         await frontier.settle([{ lease, outcome: { state: 'released' } }])
@@ -66,11 +69,13 @@ export class Worker {
         if (refusal.status === 'failed') await this.#addFallback(lease.request)
       }
     }
-    await frontier.settle([{ lease, outcome }])
+    const met = outcome.state === 'done' ? target.fingerprint : undefined
+    await frontier.settle([{ lease, outcome, ...(met === undefined ? {} : { met }) }])
+    target.release()
     onOutcome(lease, outcome, cause)
   }
 
-  async #fetch({ lease, visit }: Job): Promise<void> {
+  async #fetch({ lease, visit }: Job, target: RedirectTarget): Promise<void> {
     const { downloader, harvester, scraper, onResponse } = this.#options
     const { request } = lease
     const isRepeated = lease.attempt + lease.interruptions > 1
@@ -78,7 +83,10 @@ export class Worker {
     const response = await downloader.fetch(request, visit)
     onResponse(response)
     if (response.isImage()) await harvester.harvest(response, lease)
-    else if (response.isPage()) await scraper.scrape(response)
+    else if (response.isPage()) {
+      target.claim(response)
+      await scraper.scrape(response)
+    }
   }
 
   /** The next candidate of an image that can't be had is stored before the image is settled. */

@@ -119,11 +119,16 @@ export class EmbeddedFrontier implements Frontier {
 
   async settle(settlements: readonly Settlement[]): Promise<void> {
     let committed: Promise<void> | undefined
-    for (const { lease, outcome } of settlements) {
+    for (const { lease, outcome, met } of settlements) {
       const held = this.#leased.get(lease.id)
       if (held === undefined) continue
       this.#leased.delete(lease.id)
-      committed = this.#commits.apply(() => this.#write(held, outcome))
+      const [high, low] = met === undefined ? [0, 0] : halves(met)
+      const isNew = met !== undefined && this.#seen.add(high, low)
+      committed = this.#commits.apply(() => {
+        if (isNew) this.#statements.insertSeen.run(high, low)
+        this.#write(held, outcome)
+      })
       this.#account(held, outcome)
     }
     await committed

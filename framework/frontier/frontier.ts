@@ -25,6 +25,8 @@ export type Outcome =
 export interface Settlement {
   readonly lease: Lease
   readonly outcome: Outcome
+  /** Fingerprint of the URL that redirects led to: met by the run from the moment on when this settlement is. */
+  readonly met?: string
 }
 
 /** What the scheduler has room for. */

@@ -17,7 +17,10 @@ export interface KnownImage {
 export interface KeptImage extends SimilarImage {
   readonly width: number
   readonly height: number
+  /** Bytes. */
   readonly size: number
+  /** 1, or more for an animation or a document. */
+  readonly frames: number
   /** Where its file is. */
   readonly key: string
 }

@@ -1,0 +1,127 @@
+#!/usr/bin/env node
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import module, { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import yargs from 'yargs'
+
+process.env['UV_THREADPOOL_SIZE'] ??= '16'
+
+const root = new URL('../../', import.meta.url)
+/** In a clone the sources lie beside this file; an installed package has what was built from them. */
+const isClone = existsSync(new URL('framework/index.ts', root))
+const built = isClone ? root : new URL('dist/', root)
+const extension = isClone ? '.ts' : '.js'
+const args = process.argv.slice(2)
+const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+
+class UsageError extends Error {}
+
+/** The command of the copy that the project itself has installed, unless it is this one: settings and spiders are written for that copy. */
+function commandOfProject() {
+  const position = args.indexOf('--project')
+  const folder = resolve(args.find((arg) => arg.startsWith('--project='))?.slice('--project='.length) ?? (position < 0 ? '.' : args[position + 1] ?? '.'))
+  try {
+    const manifest = createRequire(join(folder, 'settings.ts')).resolve('orbweaver/package.json')
+    const { bin } = JSON.parse(readFileSync(manifest, 'utf8'))
+    const command = realpathSync(join(dirname(manifest), bin.crawl))
+    return dirname(realpathSync(manifest)) === dirname(fileURLToPath(new URL('package.json', root))) ? undefined : command
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Loads the command's code, and with it what runs TypeScript, only when it is to run: help and version answer at once.
+ * @param {string} name
+ */
+function handler(name) {
+  return async (/** @type {Record<string, unknown>} */ options) => {
+    await registerLoaders()
+    const { runCommand } = await import(new URL(`framework/cli/main${extension}`, built).href)
+    await runCommand(name, options)
+  }
+}
+
+async function registerLoaders() {
+  const { register } = await import('tsx/esm/api')
+  register({ tsconfig: false })
+  const url = (/** @type {string} */ path) => new URL(`${path}/index${extension}`, built).href
+  const packages = { 'orbweaver': url('framework'), 'orbweaver/middlewares': url('middlewares'), 'orbweaver/pipelines': url('pipelines') }
+  const hook = new URL('framework/cli/resolve-hook.js', built)
+  const { registerHooks } = /** @type {{ registerHooks?: (hooks: object) => void }} */ (/** @type {unknown} */ (module))
+  if (registerHooks === undefined) return module.register(hook, { data: { packages, root: root.href } })
+  const { initialize, resolve } = await import(hook.href)
+  initialize({ packages, root: root.href })
+  registerHooks({ resolve })
+}
+
+async function parse() {
+  const json = /** @type {const} */ ({ type: 'boolean', describe: 'Print JSON on standard output' })
+  const project = /** @type {const} */ ({ type: 'string', requiresArg: true, describe: 'Folder of settings.ts. Default: here or the nearest above' })
+  const set = /** @type {const} */ ({ alias: 's', type: 'string', array: true, requiresArg: true, describe: 'Change a setting: path=value. Repeatable' })
+  const arg = /** @type {const} */ ({ alias: 'a', type: 'string', array: true, requiresArg: true, describe: 'Give the spider an argument: name=value. Repeatable' })
+  const quiet = /** @type {const} */ ({ alias: 'q', type: 'boolean', conflicts: 'verbose', describe: 'Only errors and the report' })
+  const verbose = /** @type {const} */ ({ alias: 'v', type: 'boolean', describe: 'Every request, and the stack of errors' })
+  const logJson = /** @type {const} */ ({ type: 'boolean', describe: 'Log as JSON, one line for each event' })
+  const running = { quiet, verbose, 'log-json': logJson, json }
+
+  const command = yargs(args)
+    .scriptName('crawl')
+    .locale('en')
+    .parserConfiguration({ 'greedy-arrays': false, 'parse-numbers': false, 'parse-positional-numbers': false, 'dot-notation': false })
+    .usage('$0 <command>\n\nHarvests images from websites: nothing is downloaded twice, kept twice or lost.')
+    .command('run <spider>', 'Crawl with a spider of the project; go on where it stopped', (yargs) => yargs
+      .positional('spider', { type: 'string', demandOption: true, describe: 'Name of a file in spiders/, without .ts' })
+      .options({
+        arg, set,
+        limit: { type: 'string', requiresArg: true, describe: 'Stop after so many images' },
+        fresh: { type: 'boolean', describe: 'Begin anew although the last run has not ended' },
+        yes: { alias: 'y', type: 'boolean', describe: 'Do not ask before an unfinished run is given up' },
+        ...running, project,
+      })
+      .example('$0 run gallery', 'Crawl, or go on with what was interrupted')
+      .example('$0 run gallery --limit 20', 'Look at what comes before you take it all')
+      .example('$0 run gallery -a site=http://127.0.0.1:7447/ -s slot.delayMs=1s', 'With an argument and a setting')
+      .epilogue('Exit codes: 0 done, 1 unexpected error, 2 usage or settings, 3 fewer images than expect.images, 4 stopped by a limit, 5 every host left asks for patience, 6 database or disk, 130 and 143 stopped by a signal. After 4, 5, 6, 130 and 143 the same command goes on.'), handler('run'))
+    .command('status [spider]', 'What the spiders have harvested, and what is left to do', (yargs) => yargs
+      .positional('spider', { type: 'string', describe: 'Only this one' })
+      .options({ set, json, verbose, project }), handler('status'))
+    .command('list', 'The spiders of the project', (yargs) => yargs
+      .options({ json, verbose, project }), handler('list'))
+    .command('settings [path]', 'The settings, with where each value comes from', (yargs) => yargs
+      .positional('path', { type: 'string', describe: 'Only this one or this group, such as slot' })
+      .options({ spider: { type: 'string', requiresArg: true, describe: 'With the settings of this spider' }, set, json, verbose, project }), handler('settings'))
+    .command('demo', 'Crawl a site that is in the package: no internet, about ten seconds', (yargs) => yargs
+      .options({
+        port: { type: 'string', default: '7447', requiresArg: true, describe: 'Port of the site on this machine' },
+        fresh: { type: 'boolean', conflicts: 'keep', describe: "Remove the last demo's images and database first" },
+        keep: { type: 'boolean', describe: 'Keep them (the default): nothing is downloaded twice' },
+        serve: { type: 'boolean', describe: 'Only serve the site, until Ctrl-C' },
+        ...running,
+      }), handler('demo'))
+    .demandCommand(1, 'Which command?')
+    .recommendCommands()
+    .strict()
+    .help().alias('help', 'h')
+    .version(version).alias('version', 'V')
+    .wrap(Math.min(100, process.stdout.columns || 100))
+    .epilogue('Start with: crawl demo')
+    .exitProcess(false)
+    .fail((message, error) => {
+      throw error ?? new UsageError(message)
+    })
+  try {
+    await command.parseAsync()
+  } catch (error) {
+    if (!(error instanceof UsageError) && !(error instanceof Error && error.name === 'YError')) throw error
+    const name = ['run', 'status', 'list', 'settings', 'demo'].find((known) => known === args[0])
+    const message = error.message.startsWith('Not enough non-option') ? 'Which spider? `crawl list` shows them.' : error.message
+    process.stderr.write(`${message}\nSee crawl ${name === undefined ? '' : `${name} `}--help.\n`)
+    process.exitCode = 2
+  }
+}
+
+const otherCommand = commandOfProject()
+if (otherCommand === undefined) await parse()
+else await import(pathToFileURL(otherCommand).href)

@@ -1,0 +1,47 @@
+import { join, resolve } from 'node:path'
+import { messageOf } from '../errors.ts'
+import { inspectFrontier, type FrontierInspection } from '../frontier/inspect.ts'
+import type { Settings } from '../settings/schema.ts'
+import type { StatusCount } from '../store/store.ts'
+import { parseAddress } from '../store/address.ts'
+import { countStoredImages } from './stored-images.ts'
+
+/** What there is of a spider's crawls. */
+export interface SpiderStatus {
+  readonly name: string
+  /** `never run` also for one whose frontier was removed. */
+  readonly state: 'running' | 'stopped' | 'finished' | 'never run'
+  readonly frontier: FrontierInspection | undefined
+  readonly images: readonly StatusCount[]
+  /** Folder of the images. */
+  readonly files: string
+  /** Without a password. */
+  readonly database: string
+  /** What could not be read, and why. */
+  readonly errors: readonly string[]
+}
+
+/** Reads frontier and database from beside: a crawl that is running isn't disturbed. What can't be read is said, not thrown. */
+export async function readSpiderStatus(name: string, settings: Settings): Promise<SpiderStatus> {
+  const dataDir = resolve(settings.dataDir)
+  const errors: string[] = []
+  const attempt = async <T>(read: () => T | Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await read()
+    } catch (error) {
+      errors.push(messageOf(error))
+      return otherwise
+    }
+  }
+  const frontier = await attempt(() => inspectFrontier(join(dataDir, 'frontier', `${name}.db`)), undefined)
+  const images = await attempt(() => countStoredImages(settings, name), [])
+  const database = await attempt(() => parseAddress(settings.database, dataDir).location, '')
+  const files = resolve(settings.files === '' ? join(dataDir, 'images') : settings.files)
+  return { name, state: stateOf(frontier), frontier, images, files, database, errors }
+}
+
+function stateOf(frontier: FrontierInspection | undefined): SpiderStatus['state'] {
+  if (frontier === undefined) return 'never run'
+  if (frontier.process !== undefined) return 'running'
+  return frontier.endedAt === undefined ? 'stopped' : 'finished'
+}

@@ -1,0 +1,124 @@
+import { createAbortController } from '../async/signal.ts'
+import type { Slots, Visit } from '../slots.ts'
+
+/** The visit that a request came with, until its first use of a socket. */
+export interface Held {
+  readonly slot: string
+  visit: Visit | undefined
+  readonly since: number
+}
+
+type Give = (visit: Visit) => void
+
+/** A visit is taken at the start of a request; one that has been held for longer than this stands for none any more. */
+const freshMs = 100
+
+/**
+ * Places at hosts for everything that opens a socket. A request brings the visit that the scheduler entered for it; every
+ * further hop, and robots.txt, waits for a place of its own.
+ *
+ * Requests may wait for each other, as all of a host do for its robots.txt, and hold their visits meanwhile. So that the
+ * one that is waited for can't be kept out by those that wait: it gets their places, and each new visit while it waits.
+ */
+export class Places {
+  readonly #slots: Slots
+  readonly #signal: AbortSignal
+  readonly #idle = new Map<string, Set<Held>>()
+  readonly #waiting = new Map<string, Give[]>()
+
+  constructor(slots: Slots, signal: AbortSignal) {
+    this.#slots = slots
+    this.#signal = signal
+  }
+
+  /** Keeps a new request's visit for it, or hands it to who has waited for longer. */
+  hold(visit: Visit): Held {
+    const { slot } = visit
+    const held: Held = { slot, visit, since: performance.now() }
+    const give = this.#waiting.get(slot)?.[0]
+    if (give === undefined) add(this.#idle, slot, new Set<Held>()).add(held)
+    else {
+      held.visit = undefined
+      give(visit)
+    }
+    return held
+  }
+
+  /** A place for one use of a socket: the held visit, if it is of this slot and fresh, else the next that comes free. */
+  async take(slot: string, held: Held): Promise<Visit> {
+    if (held.slot === slot) {
+      const visit = this.#release(held)
+      if (visit !== undefined) {
+        if (performance.now() - held.since < freshMs || this.#slots.delayOf(slot) === 0) return visit
+        visit.cancel()
+      }
+    }
+    if (this.#slots.readyAt(slot) === Infinity) this.#freeIdle(slot)
+    return this.#slots.tryEnter(slot) ?? this.#wait(slot)
+  }
+
+  /** Ends a request: a visit that it has not used goes back. */
+  drop(held: Held): void {
+    this.#release(held)?.cancel()
+  }
+
+  #freeIdle(slot: string): void {
+    for (const idle of this.#idle.get(slot) ?? []) return this.#release(idle)?.cancel()
+  }
+
+  #release(held: Held): Visit | undefined {
+    const { slot, visit } = held
+    if (visit === undefined) return undefined
+    held.visit = undefined
+    const idle = this.#idle.get(slot)
+    idle?.delete(held)
+    if (idle?.size === 0) this.#idle.delete(slot)
+    return visit
+  }
+
+  #wait(slot: string): Promise<Visit> {
+    return new Promise((resolve, reject) => {
+      const signal = this.#signal
+      if (signal.aborted) return reject(signal.reason)
+      const controller = createAbortController()
+      const waiting = add(this.#waiting, slot, [])
+      let over = false
+      const finish = (): void => {
+        over = true
+        signal.removeEventListener('abort', stop)
+        waiting.splice(waiting.indexOf(give), 1)
+        if (waiting.length === 0) this.#waiting.delete(slot)
+      }
+      const give: Give = (visit) => {
+        finish()
+        controller.abort()
+        resolve(visit)
+      }
+      const stop = (): void => {
+        finish()
+        controller.abort()
+        reject(signal.reason)
+      }
+      waiting.push(give)
+      signal.addEventListener('abort', stop, { once: true })
+      this.#slots.enter(slot, controller.signal).then(
+        (visit) => {
+          if (over) return visit.cancel()
+          finish()
+          resolve(visit)
+        },
+        (error: unknown) => {
+          if (over) return
+          finish()
+          reject(error)
+        },
+      )
+    })
+  }
+}
+
+function add<Value>(map: Map<string, Value>, key: string, empty: Value): Value {
+  const value = map.get(key) ?? empty
+  map.set(key, value)
+  return value
+}

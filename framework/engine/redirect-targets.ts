@@ -1,0 +1,54 @@
+import { IgnoreRequest } from '../errors.ts'
+import type { Frontier } from '../frontier/frontier.ts'
+import type { PageResponse } from '../http/response.ts'
+import type { Fingerprinter } from './fingerprinter.ts'
+
+/** Where the redirects of one request have led. */
+export interface RedirectTarget {
+  /** Of the page that was reached, once `claim` has let it pass; undefined without redirects. */
+  readonly fingerprint: string | undefined
+  /**
+   * Takes a redirected page for this request.
+   * @throws IgnoreRequest when the run has met the page under its own URL, or another request has been led to it.
+   */
+  claim(page: PageResponse): void
+  release(): void
+}
+
+/** Keeps a page that several URLs redirect to from being read several times. */
+export class RedirectTargets {
+  readonly #frontier: Frontier
+  readonly #fingerprinter: Fingerprinter
+  /** Of the requests in progress. */
+  readonly #claimed = new Set<string>()
+
+  constructor(frontier: Frontier, fingerprinter: Fingerprinter) {
+    this.#frontier = frontier
+    this.#fingerprinter = fingerprinter
+  }
+
+  watch(): RedirectTarget {
+    const frontier = this.#frontier
+    const fingerprinter = this.#fingerprinter
+    const claimed = this.#claimed
+    let fingerprint: string | undefined
+    return {
+      get fingerprint() {
+        return fingerprint
+      },
+      claim({ request, redirects }) {
+        const first = redirects[0]
+        if (first === undefined || request.dontFilter) return
+        const target = fingerprinter.ofRequest(request)
+        // A page that redirects to itself, for a cookie, is still the page that was asked for.
+        if (target === fingerprinter.ofRequest(request.with({ url: first.url }))) return
+        if (frontier.has(target) || claimed.has(target)) throw new IgnoreRequest('redirected to a known page')
+        claimed.add(target)
+        fingerprint = target
+      },
+      release() {
+        if (fingerprint !== undefined) claimed.delete(fingerprint)
+      },
+    }
+  }
+}

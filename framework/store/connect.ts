@@ -1,0 +1,75 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { MikroORM, Options } from '@mikro-orm/core'
+import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/libsql'
+import { messageOf, StorageError } from '../errors.ts'
+import type { Address } from './address.ts'
+import { ImageSchema, SchemaVersionSchema } from './entities.ts'
+
+/** MikroORM on one of the two dialects. */
+export type Orm = MikroORM<AbstractSqlDriver, SqlEntityManager>
+
+/** Commits survive a crash of the process; a power cut may take back the last ones, which are then harvested again. */
+const pragmas = 'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = normal'
+
+/** Milliseconds for a connection to PostgreSQL, and for one statement, which takes longer only when the network is gone. */
+const connectMs = 10_000
+const statementMs = 120_000
+/** Connections to PostgreSQL at once. */
+const maxConnections = 6
+
+/** Sets MikroORM up for a database, loading only the driver that it needs. Nothing is connected before the first query. */
+export async function connect(address: Address): Promise<Orm> {
+  if (address.dialect === 'postgresql') {
+    const { PostgreSqlDriver } = await import('@mikro-orm/postgresql')
+    const connection = { connectionString: address.url, connectionTimeoutMillis: connectMs, query_timeout: statementMs, keepAlive: true, application_name: 'orbweaver' }
+    return discover({ driver: PostgreSqlDriver as never, clientUrl: address.url, pool: { min: 0, max: maxConnections }, driverOptions: { connection } })
+  }
+  await makeFolder(address.path)
+  const { LibSqlDriver } = await import('@mikro-orm/libsql')
+  const afterCreate = (connection: { exec(sql: string): void; __created?: number }, done: (error: unknown, connection: unknown) => void): void => {
+    try {
+      // The dialect gives a connection up after ten seconds, as remote databases need; a file doesn't.
+      connection.__created = Infinity
+      connection.exec(pragmas)
+      done(null, connection)
+    } catch (error) {
+      done(error, connection)
+    }
+  }
+  return discover({ driver: LibSqlDriver as never, dbName: address.path, driverOptions: { pool: { min: 0, max: 1, afterCreate } } })
+}
+
+/**
+ * Closes the connections. The rows of a SQLite database are all in its one file then, so that it can be copied: libsql
+ * frees its statements late, and until then closing doesn't move them there.
+ */
+export async function disconnect(orm: Orm, address: Address): Promise<void> {
+  await orm.close(true)
+  if (address.dialect !== 'sqlite') return
+  const { default: Database } = await import('libsql')
+  const database = new Database(address.path)
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } finally {
+    database.close()
+  }
+}
+
+/** What `MikroORM.init` does, but without `MIKRO_ORM_*` variables and `.env`: another project's would lead to another database. */
+async function discover(options: Options<AbstractSqlDriver, SqlEntityManager>): Promise<Orm> {
+  const { MikroORM } = await import('@mikro-orm/core')
+  const orm = new MikroORM<AbstractSqlDriver, SqlEntityManager>({ ...options, entities: [ImageSchema, SchemaVersionSchema], discovery: { disableDynamicFileAccess: true }, allowGlobalContext: true })
+  await orm.discoverEntities()
+  orm.config.set('allowGlobalContext', false)
+  orm.config.getPlatform().init(orm)
+  return orm
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+  } catch (cause) {
+    throw new StorageError(`The folder of the database ${path} can't be made: ${messageOf(cause)}. Make it, or change the setting database or dataDir.`, { cause })
+  }
+}

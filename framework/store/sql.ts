@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { Batcher } from '../async/batcher.ts'
+import { CrawlError, messageOf } from '../errors.ts'
+import type { FetchedItem, Item, Stored } from '../item.ts'
+import type { Address } from './address.ts'
+import { disconnect, type Orm } from './connect.ts'
+import { ImageSchema } from './entities.ts'
+import type { KeptHashes } from './kept-hashes.ts'
+import type { Outage } from './outage.ts'
+import { refuseAll, saveAll, type Refused } from './saving.ts'
+import { storableJson, storableText } from './storable.ts'
+import type { ImageStatus, KeptImage, KnownImage, Refusal, StatusCount, Store } from './store.ts'
+
+export interface SqlStoreOptions {
+  readonly orm: Orm
+  readonly address: Address
+  readonly hashes: KeptHashes
+  readonly outage: Outage
+}
+
+interface Found {
+  readonly key: string
+  readonly row: {
+    readonly url: string
+    readonly urlKey: string
+    readonly pageUrl: string
+    readonly altText: string | null
+    readonly data: object
+    readonly sourceSite: string
+  }
+}
+
+interface KnownRow {
+  readonly id: number | string
+  readonly urlKey: string
+  readonly settled: boolean
+  readonly foundAt: Date
+  readonly sourceSite: string
+}
+
+/** So many milliseconds a first write waits for others. */
+const waitMs = 10
+const maxFound = 200
+const maxSaved = 50
+/** SQLite takes no more rows in one insert (SQLITE_MAX_COMPOUND_SELECT), and long lists of values are slow to read. */
+const maxInStatement = 500
+
+/** Rows in SQLite or PostgreSQL, through MikroORM. Each batch has an entity manager of its own, so that memory stays flat. */
+export class SqlStore implements Store {
+  readonly location: string
+  readonly #options: SqlStoreOptions
+  readonly #finds: Batcher<Found, KnownImage>
+  readonly #saves: Batcher<FetchedItem, Stored>
+  readonly #refusals: Batcher<Refused, void>
+
+  constructor(options: SqlStoreOptions) {
+    const { orm, address, hashes, outage } = options
+    this.location = address.location
+    this.#options = options
+    this.#finds = new Batcher({ waitMs, max: maxFound, flush: (found) => outage.run(() => this.#insertMissing(found)) })
+    this.#saves = new Batcher({ waitMs, max: maxSaved, flush: (items) => outage.run(() => saveAll(orm, hashes, items)) })
+    this.#refusals = new Batcher({ waitMs, max: maxSaved, flush: (refusals) => outage.run(() => refuseAll(orm, refusals)) })
+  }
+
+  async found(items: readonly Item[], site: string): Promise<ReadonlyMap<string, KnownImage>> {
+    const waiting = items.map((item) => ({ url: item.url, found: toFound(item, site) }))
+    return new Map(await Promise.all(waiting.map(async ({ url, found }) => [url, await this.#finds.add(found)] as const)))
+  }
+
+  async known(urls: readonly string[]): Promise<ReadonlyMap<string, KnownImage>> {
+    const byKey = new Map(urls.map((url) => [keyOf(url), url]))
+    const known = await this.#options.outage.run(() => this.#readKnown([...byKey.keys()]))
+    return new Map([...known].map(([key, image]) => [byKey.get(key) ?? '', image]))
+  }
+
+  save(item: FetchedItem): Promise<Stored> {
+    return this.#saves.add(item)
+  }
+
+  refuse({ url, ...refusal }: Refusal): Promise<void> {
+    return this.#refusals.add({ ...refusal, urlKey: keyOf(url), reason: storableText(refusal.reason, 200), message: storableText(refusal.message, 2_000) })
+  }
+
+  sameBytes(sha256: string): Promise<KeptImage | undefined> {
+    return this.#readKept({ sha256 }, 0)
+  }
+
+  async similar(hash: string, distance: number): Promise<KeptImage | undefined> {
+    const { hashes, outage } = this.#options
+    for (;;) {
+      const nearest = await outage.run(() => hashes.nearest(hash, distance))
+      if (nearest === undefined) return undefined
+      const kept = await this.#readKept({ id: nearest.id }, nearest.distance)
+      if (kept !== undefined) return kept
+      hashes.delete(nearest.id)
+    }
+  }
+
+  async abandoned(): Promise<readonly { readonly id: number; readonly key: string }[]> {
+    const query = () => this.#query().select(['id', 'path']).where({ status: 'duplicate', path: { $ne: null } })
+    const rows = await this.#options.outage.run(() => query().execute<{ id: number | string; path: string }[]>('all', true))
+    return rows.map(({ id, path }) => ({ id: Number(id), key: path }))
+  }
+
+  async forgetFile(id: number): Promise<void> {
+    await this.#options.outage.run(() => this.#query().update({ path: null }).where({ id, status: 'duplicate' }).execute('run'))
+  }
+
+  async counts(site?: string): Promise<readonly StatusCount[]> {
+    const where = site === undefined ? '' : 'where source_site = ?'
+    const sql = `select status, coalesce(reason, '') as reason, count(*) as count, coalesce(sum(file_size), 0) as bytes from image ${where} group by 1, 2 order by 1, 2`
+    const parameters = site === undefined ? [] : [site]
+    const connection = this.#options.orm.em.getConnection()
+    const rows = await this.#options.outage.run(() => connection.execute<{ status: ImageStatus; reason: string; count: string; bytes: string }[]>(sql, parameters))
+    return rows.map(({ status, reason, count, bytes }) => ({ status, reason, count: Number(count), bytes: Number(bytes) }))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#finds.drain(), this.#saves.drain(), this.#refusals.drain()])
+    await disconnect(this.#options.orm, this.#options.address)
+  }
+
+  #query() {
+    return this.#options.orm.em.fork().createQueryBuilder(ImageSchema)
+  }
+
+  /** Reads first: on most pages every image is known, and rows that are there cost PostgreSQL an id each when inserted in vain. */
+  async #insertMissing(found: readonly Found[]): Promise<KnownImage[]> {
+    const rows = new Map<string, Found['row']>()
+    for (const { key, row } of found) if (!rows.has(key)) rows.set(key, row)
+    const known = await this.#readKnown([...rows.keys()])
+    const missing = [...rows].filter(([key]) => !known.has(key))
+    if (missing.length > 0) {
+      const foundAt = new Date()
+      const inserted = missing.map(([, row]) => ({ ...row, foundAt, status: 'pending' as const, attempts: 0, settled: false }))
+      await this.#query().insert(inserted).onConflict('urlKey').ignore().execute('run')
+      for (const [key, image] of await this.#readKnown(missing.map(([key]) => key))) known.set(key, image)
+    }
+    return found.map(({ key, row }) => known.get(key) ?? raise(row.url))
+  }
+
+  /** By the key of the URL. */
+  async #readKnown(keys: readonly string[]): Promise<Map<string, KnownImage>> {
+    const known = new Map<string, KnownImage>()
+    for (let start = 0; start < keys.length; start += maxInStatement) {
+      const urlKey = { $in: keys.slice(start, start + maxInStatement) }
+      const rows = await this.#query().select(['id', 'urlKey', 'settled', 'foundAt', 'sourceSite']).where({ urlKey }).execute<KnownRow[]>('all', true)
+      for (const row of rows) known.set(row.urlKey, { id: Number(row.id), settled: row.settled, foundAt: row.foundAt.getTime(), site: row.sourceSite })
+    }
+    return known
+  }
+
+  async #readKept(where: { readonly id: number } | { readonly sha256: string }, distance: number): Promise<KeptImage | undefined> {
+    const query = () => this.#query().select(['id', 'width', 'height', 'fileSize', 'frames', 'path']).where({ ...where, status: 'downloaded' }).orderBy({ id: 'asc' }).limit(1)
+    const [row] = await this.#options.outage.run(() => query().execute<Record<string, string | number>[]>('all', true))
+    if (row === undefined) return undefined
+    const { id, width, height, fileSize, frames, path } = row
+    return { id: Number(id), distance, width: Number(width), height: Number(height), size: Number(fileSize), frames: Number(frames), key: String(path) }
+  }
+}
+
+/** Half a SHA-256: two URLs with one key are not to be expected among any number of images. */
+function keyOf(url: string): string {
+  return createHash('sha256').update(url).digest('hex').slice(0, 32)
+}
+
+function toFound({ url, pageUrl, alt, data }: Item, site: string): Found {
+  const key = keyOf(url)
+  try {
+    const row = { url: storableText(url, Infinity), urlKey: key, pageUrl: storableText(pageUrl, Infinity), altText: alt === undefined ? null : storableText(alt), data: storableJson(data), sourceSite: site }
+    return { key, row }
+  } catch (cause) {
+    throw new CrawlError('row', `The data of ${url} can't be stored as JSON: ${messageOf(cause)}`, { reason: 'row refused', cause })
+  }
+}
+
+function raise(url: string): never {
+  throw new CrawlError('row', `The row of ${url} is gone: was it deleted while the crawl was running?`, { reason: 'row is gone' })
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { describe, test } from 'node:test'
+import { Request } from '../../framework/http/request.ts'
+import { silentLog } from '../../framework/log.ts'
+import type { SettingsInput } from '../../framework/settings/schema.ts'
+import { redirect } from '../../middlewares/redirect.ts'
+import { retry } from '../../middlewares/retry.ts'
+import { robots } from '../../middlewares/robots.ts'
+import { serve, type TestServer } from '../downloader/server.ts'
+import { answer, openCrawl, type TestCrawl } from './crawl.ts'
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+describe('robots', () => {
+  async function inCrawl(handle: Handle | string, work: (crawl: TestCrawl, server: TestServer, warnings: string[]) => Promise<void>, settings: SettingsInput = {}) {
+    const warnings: string[] = []
+    const server = await serve((request, response) => {
+      if (typeof handle === 'function') handle(request, response)
+      else response.end(request.url === '/robots.txt' ? handle : 'page')
+    })
+    const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) }
+    const crawl = await openCrawl({ middlewares: [redirect, robots, retry], settings: { robots: { ttlMs: 60_000 }, ...settings }, log })
+    try {
+      await work(crawl, server, warnings)
+      assert.deepEqual(crawl.slots.states().filter(({ active }) => active > 0), [])
+    } finally {
+      await crawl.close()
+      await server.close()
+    }
+  }
+
+  /** Which of these paths a robots.txt allows. */
+  async function allowed(text: string, paths: readonly string[], userAgent = ''): Promise<string[]> {
+    const found: string[] = []
+    await inCrawl(
+      text,
+      async (crawl, { url }) => {
+        for (const path of paths) {
+          const result = await crawl.fetch(url + path).catch((error: { reason: string }) => error.reason)
+          if (typeof result !== 'string') found.push(path)
+          else assert.equal(result, 'robots')
+        }
+      },
+      userAgent === '' ? {} : { userAgent },
+    )
+    return found
+  }
+
+  test('ignores what robots.txt disallows, pages and images, and fetches it once however many wait', async () => {
+    await inCrawl('User-agent: *\nDisallow: /no\n', async (crawl, { url, asked }) => {
+      const requests = ['/a', '/no/b', '/c', '/no/d'].map((path) => crawl.fetch(new Request(url + path, { kind: path < '/c' ? 'page' : 'image' })))
+      const results = await Promise.allSettled(requests)
+      assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+      assert.equal((results[1] as PromiseRejectedResult).reason.code, 'ignore')
+      assert.equal((results[1] as PromiseRejectedResult).reason.reason, 'robots')
+      await crawl.fetch(`${url}/e`)
+      assert.deepEqual(asked.sort(), ['GET /a', 'GET /c', 'GET /e', 'GET /robots.txt'])
+    })
+  })
+
+  test('obeys the longest rule, wildcards and ends', async () => {
+    const text = 'User-agent: *\nDisallow: /p\nAllow: /page\nDisallow: /*.php$\nDisallow: /x*y\nAllow: /tie\nDisallow: /tie\nDisallow:\n'
+    const paths = ['/', '/p', '/page', '/a.php', '/a.php?b', '/xay', '/xa', '/tie', '/robots.txt']
+    assert.deepEqual(await allowed(text, paths), ['/', '/page', '/a.php?b', '/xa', '/tie', '/robots.txt'])
+  })
+
+  test('obeys the groups of its own name, else those of *, and joins repeated ones', async () => {
+    const text = 'User-agent: OtherBot\nSitemap: http://x/\nUser-Agent: ImgBot/2.0\nDisallow: /one\n\nUser-agent: *\nDisallow: /\n\nuser-agent: imgbot\nDisallow: /two'
+    const paths = ['/one', '/two', '/three']
+    assert.deepEqual(await allowed(text, paths, 'ImgBot/1.0 (+http://me.example)'), ['/three'])
+    assert.deepEqual(await allowed(text, paths, 'Mozilla/5.0 (compatible; imgbot/1.0)'), ['/three'])
+    assert.deepEqual(await allowed(text, paths), [])
+    assert.deepEqual(await allowed('User-agent: Orbweaver\nDisallow: /one\n', paths), ['/two', '/three'])
+  })
+
+  test('reads files with a byte order mark, bare carriage returns, comments, misspellings and escapes', async () => {
+    assert.deepEqual(await allowed('\ufeffUser-agent: *\rDisallow: /a # not this\r# nor that\rDissalow: /b\rdisallow /%7ec\r', ['/a', '/b', '/~c', '/d']), ['/d'])
+  })
+
+  test('is quick with rules that are made to be slow', async () => {
+    const text = `User-agent: *\n${`Disallow: /${'*a'.repeat(100)}b\n`.repeat(2_000)}Disallow: /no\n`
+    assert.deepEqual(await allowed(text, [`/${'a'.repeat(5_000)}`, '/no']), [])
+  })
+
+  test('takes a page of HTML for no rules, and says so', async () => {
+    await inCrawl('\n<!doctype html><p>User-agent: *\nDisallow: /', async (crawl, { url }, warnings) => {
+      assert.equal((await crawl.fetch(url)).status, 200)
+      assert.match(warnings.join(), /looks like HTML/)
+    })
+  })
+
+  test('allows everything where there is none, and tries again later where it can not be had', async () => {
+    for (const status of [401, 403, 404, 410, 451]) {
+      await inCrawl((_, response) => response.writeHead(response.req.url === '/robots.txt' ? status : 200).end('User-agent: *\nDisallow: /'), async (crawl, { url }) => {
+        assert.equal((await crawl.fetch(url)).status, 200)
+      })
+    }
+    for (const status of [429, 500, 501, 503]) {
+      await inCrawl((_, response) => response.writeHead(status, { 'retry-after': '7' }).end(), async (crawl, { url, asked }) => {
+        const expected = { code: 'retry', reason: 'robots unreachable', counted: status === 500 || status === 501, afterMs: status === 501 ? undefined : 7_000 }
+        await assert.rejects(crawl.fetch(`${url}/a`), expected)
+        await assert.rejects(crawl.fetch(`${url}/b`), expected)
+        assert.deepEqual(asked, ['GET /robots.txt'])
+      })
+    }
+    await inCrawl((_, response) => response.destroy(), async (crawl, { url }) => {
+      await assert.rejects(crawl.fetch(url), { code: 'retry', reason: 'robots unreachable' })
+    })
+  })
+
+  test('lets a failure that no other try can help through as it is', async () => {
+    await inCrawl('', async (crawl, { url }) => {
+      await assert.rejects(crawl.fetch(url.replace('http:', 'https:')), { code: 'download', reason: 'tls' })
+    })
+  })
+
+  test('follows redirects of robots.txt, also to other hosts, and takes a loop for no rules', async () => {
+    const other = await serve((_, response) => response.end('User-agent: *\nDisallow: /no'))
+    try {
+      const handle: Handle = ({ url }, response) => {
+        if (url === '/robots.txt') response.writeHead(301, { location: '/r1' }).end()
+        else if (url === '/r1') response.writeHead(302, { location: `${other.url}/rules` }).end()
+        else response.end()
+      }
+      await inCrawl(handle, async (crawl, { url }) => {
+        await assert.rejects(crawl.fetch(`${url}/no`), { reason: 'robots' })
+        assert.equal((await crawl.fetch(`${url}/yes`)).status, 200)
+      })
+    } finally {
+      await other.close()
+    }
+    await inCrawl(({ url }, response) => response.writeHead(url === '/robots.txt' ? 302 : 200, { location: '/robots.txt' }).end(), async (crawl, { url, asked }) => {
+      assert.equal((await crawl.fetch(`${url}/a`)).status, 200)
+      assert.equal(asked.filter((line) => line === 'GET /robots.txt').length, 6)
+    })
+  })
+
+  test('lets a full slot wait for one robots.txt that is redirected on the same host', async () => {
+    const handle: Handle = ({ url }, response) => {
+      if (url === '/robots.txt') response.writeHead(301, { location: '/moved.txt' }).end()
+      else response.end('User-agent: *\nDisallow: /no')
+    }
+    await inCrawl(handle, async (crawl, { url }) => {
+      const pages = await Promise.all(Array.from({ length: 8 }, (_, index) => crawl.fetch(`${url}/${index}`)))
+      assert.equal(pages.length, 8)
+    }, { slot: { concurrency: 2, delayMs: 2 } })
+  })
+
+  test('gives a Crawl-delay to the slot, cut where it is too long', async () => {
+    for (const [text, delayMs, warns] of [
+      ['User-agent: *\nCrawl-delay: 0.25', 250, false],
+      ['User-agent: *\nDisallow: /no\nCrawl-delay: 86400\n', 2_000, true],
+      ['User-agent: other\nCrawl-delay: 1\n\nUser-agent: *\nDisallow: /no', 20, false],
+      ['User-agent: orbweaver\nDisallow: /no\nUser-agent: *\nCrawl-delay: 1', 20, false],
+      ['User-agent: *\nCrawl-delay: -1', 20, false],
+      ['User-agent: *\nCrawl-delay: inf', 20, false],
+      ['User-agent: *\nCrawl-delay: 0.001', 20, false],
+    ] as const) {
+      await inCrawl(text, async (crawl, { url, host }, warnings) => {
+        await crawl.fetch(`${url}/robots.txt`)
+        await crawl.fetch(new Request(`${url}/no`)).catch(() => {})
+        assert.equal(crawl.slots.delayOf(host), delayMs, text)
+        assert.equal(warnings.length > 0, warns)
+      }, { slot: { delayMs: 20 }, robots: { maxCrawlDelayMs: 2_000 } })
+    }
+  })
+
+  test('asks for the file of every scheme and port by itself, and for none when it need not obey', async () => {
+    const crawl = await openCrawl({ settings: { robots: { obey: true } } })
+    const handler = await robots(crawl.crawl)
+    const asked: string[] = []
+    const next = async (request: Request) => {
+      asked.push(`${request.slot} ${request.url}`)
+      return answer(request)
+    }
+    try {
+      for (const url of ['http://a.example/1', 'https://a.example/2', 'http://u:p@a.example:8080/3']) await handler(new Request(url), next)
+      await handler(new Request('http://b.example/4', { slot: 'own' }), next)
+      assert.deepEqual(asked.filter((line) => line.endsWith('robots.txt')), [
+        'a.example http://a.example/robots.txt',
+        'a.example https://a.example/robots.txt',
+        'a.example:8080 http://a.example:8080/robots.txt',
+        'own http://b.example/robots.txt',
+      ])
+    } finally {
+      await crawl.close()
+    }
+    await inCrawl('User-agent: *\nDisallow: /', async (crawl, { url, asked }) => {
+      await crawl.fetch(url)
+      assert.deepEqual(asked, ['GET /'])
+    }, { robots: { obey: false } })
+  })
+
+  test('fetches it again when it has become old', async () => {
+    let text = 'User-agent: *\nDisallow: /a'
+    await inCrawl((request, response) => response.end(request.url === '/robots.txt' ? text : ''), async (crawl, { url }) => {
+      await assert.rejects(crawl.fetch(`${url}/a`), { reason: 'robots' })
+      text = ''
+      for (let tries = 0; ; tries++) {
+        const page = await crawl.fetch(`${url}/a`).catch(() => undefined)
+        if (page !== undefined) break
+        assert.ok(tries < 10_000)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    }, { robots: { ttlMs: 5 } })
+  })
+
+  test('passes the end of the crawl through to everybody who waits', async () => {
+    await inCrawl(() => {}, async (crawl, { url }) => {
+      const reason = new Error('stop')
+      const ends = ['/a', '/b'].map((path) => assert.rejects(crawl.fetch(url + path), (error) => error === reason))
+      crawl.abort(reason)
+      await Promise.all(ends)
+    })
+  })
+})
