@@ -36,7 +36,7 @@ export const cookies: DownloaderMiddleware = ({ settings }) => {
   }
 }
 
-/** Removes what has expired and, if it is still nearly full, what was used least recently, down to half. Answers how many are left. */
+/** Removes what has expired and, from a store still nearly full, what was used least recently. Answers how many are left. */
 async function sweep(store: MemoryCookieStore): Promise<number> {
   const all = await store.getAllCookies()
   const now = Date.now()

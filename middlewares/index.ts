@@ -12,7 +12,7 @@ import { userAgent } from './user-agent.ts'
 
 export { autothrottle, cookies, depth, httpError, offsite, redirect, referer, retry, robots, userAgent }
 
-/** Around every download, outermost first. What is inside `redirect` sees every hop; what is inside `robots` sees robots.txt too. */
+/** Around every download, outermost first. Those inside `redirect` see every hop; those inside `robots` see robots.txt too. */
 export const downloaderMiddlewares: readonly DownloaderMiddleware[] = [
   httpError,
   redirect,

@@ -40,5 +40,6 @@ function normalized(entry: string): string {
 const withoutDots = (host: string): string => (host.endsWith('.') ? host.slice(0, -1) : host)
 
 function notADomain(entry: string, cause?: unknown): SettingsError {
-  return new SettingsError(`allowedDomains: "${entry}" is no domain. Write example.org, without scheme and path; a port may follow.`, { cause })
+  const message = `allowedDomains: "${entry}" is no domain. Write example.org, without scheme and path; a port may follow.`
+  return new SettingsError(message, { cause })
 }

@@ -6,12 +6,15 @@ const statuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Headers that may prove who asks: a host that didn't get them from the spider doesn't get them from a redirect. */
 const secret = /^(cookie|proxy-.*)$|auth|token|key|secret|session|passw|credential|csrf|xsrf|signature/i
 
+const beyondAscii = /[\u0080-\uffff]/
+
 /** Follows redirects, at most `redirect.max` of them. Each hop passes the middlewares inside and its own host's slot. */
 export const redirect: DownloaderMiddleware = ({ settings }) =>
   async function redirect(request, next) {
     let response = await next(request)
     if (!statuses.has(response.status)) return response
 
+    const { max } = settings.redirect
     const chain: Redirect[] = []
     const seen = new Set<string>()
     let hop = request
@@ -22,7 +25,7 @@ export const redirect: DownloaderMiddleware = ({ settings }) =>
       else seen.clear()
       hop = followed(hop, response)
       if (seen.has(keyOf(hop))) throw ignored('redirect loop', chain, `back to ${hop.url}`)
-      if (chain.length > settings.redirect.max) throw ignored('too many redirects', chain, `and on to ${hop.url}; redirect.max is ${settings.redirect.max}`)
+      if (chain.length > max) throw ignored('too many redirects', chain, `and on to ${hop.url}; redirect.max is ${max}`)
       response = await next(hop)
     }
     return response.withRedirects(chain)
@@ -69,10 +72,10 @@ function targetOf(location: string, base: URL): URL | undefined {
 
 /** Header values come in Latin-1. Bytes beyond ASCII are UTF-8 where that is possible, else they are escaped one by one. */
 function unmangled(location: string): string {
-  if (!/[^\x00-\x7f]/.test(location)) return location
+  if (!beyondAscii.test(location)) return location
   const bytes = Buffer.from(location, 'latin1')
   if (isUtf8(bytes)) return bytes.toString('utf8')
-  return location.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+  return location.replace(/[\u0080-\uffff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 function keyOf({ method, url }: Request): string {

@@ -61,10 +61,11 @@ export const robots: DownloaderMiddleware = (crawl) => {
 }
 
 async function fetchRules(crawl: Crawl, request: Request, origin: string, agent: string, next: Next): Promise<Rules> {
-  const response = await fetchFile(new Request(`${origin}/robots.txt`, { slot: request.slot, headers: { accept: 'text/plain,*/*;q=0.5' } }), next)
+  const options = { slot: request.slot, headers: { accept: 'text/plain,*/*;q=0.5' } }
+  const response = await fetchFile(new Request(`${origin}/robots.txt`, options), next)
   if (response === undefined || (response.status >= 300 && response.status < 500 && response.status !== 429)) return everything
   if (response.status >= 300) throw new RetryRequest(`http ${response.status}`)
-  const { robots } = crawl.settings
+  const { maxCrawlDelayMs } = crawl.settings.robots
   const text = (response as PageResponse).body.subarray(0, maxBytes).toString('utf8')
   if (/^[\ufeff\s]*</.test(text)) {
     crawl.log.warn({ url: response.url }, 'robots.txt looks like HTML; everything is allowed')
@@ -72,7 +73,7 @@ async function fetchRules(crawl: Crawl, request: Request, origin: string, agent:
   }
   const rules = parse(text, origin, agent)
   if (rules.delayMs === 0) return rules
-  const delayMs = Math.min(rules.delayMs, robots.maxCrawlDelayMs)
+  const delayMs = Math.min(rules.delayMs, maxCrawlDelayMs)
   if (delayMs < rules.delayMs) crawl.log.warn({ origin, crawlDelayMs: rules.delayMs }, `Crawl-delay is cut to ${delayMs} ms`)
   crawl.slots.setDelay(request.slot, delayMs, 'crawl-delay')
   return rules
@@ -155,9 +156,12 @@ function ruleLines(kind: 'allow' | 'disallow', path: string, plain: boolean): st
   return [`${kind}: ${uniform(path)}`, ...folder]
 }
 
+/** Escapes of letters, digits, `-`, `.`, `_` and `~`. */
+const needless = /%(2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/gi
+
 /** One spelling for paths in rules and in URLs: characters that need no escape are written without (RFC 9309 §2.2.2). */
 function uniform(path: string): string {
-  return path.includes('%') ? path.replace(/%(2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/gi, (escape) => decodeURIComponent(escape)) : path
+  return path.includes('%') ? path.replace(needless, (escape) => decodeURIComponent(escape)) : path
 }
 
 /** The name that robots.txt files call us by: the product token of the User-Agent, past the `Mozilla/5.0 (compatible;` of many. */

@@ -13,7 +13,9 @@ const accept = {
 export const userAgent: DownloaderMiddleware = ({ settings }) => {
   const contact = settings.contact === '' ? '' : ` (+${settings.contact})`
   const name = settings.userAgent === '' ? `orbweaver/${version}${contact}` : settings.userAgent
-  if (!/^[\t\x20-\x7e\x80-\xff]+$/.test(name)) throw new SettingsError(`userAgent and contact must be one line of Latin-1: "${name}".`)
+  if (!/^[\x20-\x7e\xa0-\xff]+$/.test(name)) {
+    throw new SettingsError(`userAgent and contact must be one line of Latin-1, so they can't be "${name}".`)
+  }
   const defaults = {
     page: Object.freeze({ 'user-agent': name, accept: accept.page, ...shared }),
     image: Object.freeze({ 'user-agent': name, accept: accept.image, ...shared }),

@@ -48,7 +48,7 @@ async function registerLoaders() {
   register({ tsconfig: false })
   const url = (/** @type {string} */ path) => new URL(`${path}/index${extension}`, built).href
   const packages = { 'orbweaver': url('framework'), 'orbweaver/middlewares': url('middlewares'), 'orbweaver/pipelines': url('pipelines') }
-  const hook = new URL('framework/cli/resolve-hook.js', built)
+  const hook = new URL(`framework/cli/resolve-hook${extension}`, built)
   const { registerHooks } = /** @type {{ registerHooks?: (hooks: object) => void }} */ (/** @type {unknown} */ (module))
   if (registerHooks === undefined) return module.register(hook, { data: { packages, root: root.href } })
   const { initialize, resolve } = await import(hook.href)

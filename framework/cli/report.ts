@@ -58,7 +58,7 @@ export function describeEnd({ reason, limit, durationMs, left, resumed }: RunSum
 }
 
 function describeNothingNew(summary: RunSummary, previousRunAt: number | undefined): string[] {
-  const known = summary.images.reduce((sum, { status, count }) => sum + (status === 'pending' ? 0 : count), 0)
+  const known = summary.stats['images/known'] ?? 0
   if (summary.reason !== 'finished' || known === 0 || countWork(summary.stats).images > 0) return []
   return [`0 images downloaded: all ${formatCount(known)} are known${previousRunAt === undefined ? '' : ` since the run of ${formatDate(previousRunAt)}`}.`]
 }
@@ -75,13 +75,13 @@ function imageRows(summary: RunSummary): Row[] {
   const { images, stats } = summary
   const of = (status: string, reason?: string) => images.filter((row) => row.status === status && (reason === undefined || row.reason === reason))
   const kept = countKept(summary)
-  const added = stats['images/downloaded'] ?? 0
+  const added = Math.max(0, (stats['images/downloaded'] ?? 0) - (stats['dedupe/replaced'] ?? 0))
   const bytes = of('downloaded').reduce((sum, row) => sum + row.bytes, 0)
-  const rows: Row[] = [['images', formatCount(kept), `downloaded, ${formatBytes(bytes)}${added === kept ? '' : ` (${formatCount(added)} by this run)`}`]]
+  const rows: Row[] = [['images', formatCount(kept), `downloaded, ${formatBytes(bytes)}${added === kept ? '' : added === 0 ? ', none of them new' : `, ${formatCount(added)} of them new`}`]]
   const add = (count: number, words: string) => count > 0 && rows.push(['', formatCount(count), words])
   add(total(of('duplicate', 'exact')), 'exact duplicates, not kept')
   add(total(of('duplicate')) - total(of('duplicate', 'exact')), 'duplicates to the eye, not kept')
-  add(stats['images/review'] ?? 0, 'kept, nearly the same as another: to be reviewed')
+  add(stats['dedupe/review'] ?? 0, 'kept, nearly the same as another: to be reviewed')
   addReasons(rows, of('dropped'), 'dropped')
   addReasons(rows, of('failed'), 'failed')
   add(total(of('pending')), 'found, not tried yet')

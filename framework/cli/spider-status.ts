@@ -17,12 +17,14 @@ export interface SpiderStatus {
   readonly files: string
   /** Without a password. */
   readonly database: string
+  /** What goes on with it, or crawls again. */
+  readonly command: string
   /** What could not be read, and why. */
   readonly errors: readonly string[]
 }
 
 /** Reads frontier and database from beside: a crawl that is running isn't disturbed. What can't be read is said, not thrown. */
-export async function readSpiderStatus(name: string, settings: Settings): Promise<SpiderStatus> {
+export async function readSpiderStatus(name: string, settings: Settings, command: string): Promise<SpiderStatus> {
   const dataDir = resolve(settings.dataDir)
   const errors: string[] = []
   const attempt = async <T>(read: () => T | Promise<T>, otherwise: T): Promise<T> => {
@@ -37,7 +39,7 @@ export async function readSpiderStatus(name: string, settings: Settings): Promis
   const images = await attempt(() => countStoredImages(settings, name), [])
   const database = await attempt(() => parseAddress(settings.database, dataDir).location, '')
   const files = resolve(settings.files === '' ? join(dataDir, 'images') : settings.files)
-  return { name, state: stateOf(frontier), frontier, images, files, database, errors }
+  return { name, state: stateOf(frontier), frontier, images, files, database, command, errors }
 }
 
 function stateOf(frontier: FrontierInspection | undefined): SpiderStatus['state'] {

@@ -1,36 +1,52 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { createAbortController } from '../async/signal.ts'
-import { silentLog } from '../log.ts'
+import { openReadOnly } from '../frontier/inspect.ts'
 import type { Settings } from '../settings/schema.ts'
-import { parseAddress } from '../store/address.ts'
-import type { StatusCount } from '../store/store.ts'
+import { parseAddress, type Address } from '../store/address.ts'
+import type { ImageStatus, StatusCount } from '../store/store.ts'
+
+interface Row {
+  readonly status: ImageStatus
+  readonly reason: string
+  readonly count: number | string
+  readonly bytes: number | string
+}
+
+const query = "select status, coalesce(reason, '') as reason, count(*) as count, coalesce(sum(file_size), 0) as bytes from image where source_site = ? group by 1, 2 order by 1, 2"
 
 /**
- * Counts a spider's images without opening the store for work: no tables are made or changed, no hashes are read.
+ * Counts a spider's images without opening the store for work: nothing is made, changed or read into memory.
  * Empty when there is no database yet.
  * @throws StorageError when the database can't be read.
  */
 export async function countStoredImages(settings: Settings, site: string): Promise<readonly StatusCount[]> {
   const address = parseAddress(settings.database, resolve(settings.dataDir))
-  if (address.dialect === 'sqlite' && !existsSync(address.path)) return []
-  const [{ connect }, { KeptHashes }, { explain, Outage }, { SqlStore }] = await Promise.all([
-    import('../store/connect.ts'),
-    import('../store/kept-hashes.ts'),
-    import('../store/outage.ts'),
-    import('../store/sql.ts'),
-  ])
-  const { location } = address
-  const orm = await connect(address)
-  const hashes = new KeptHashes({ orm, hash: settings.dedupe.hash, shared: false })
-  const outage = new Outage({ location, log: silentLog, signal: createAbortController().signal, outageMs: 0 })
-  const store = new SqlStore({ orm, location, hashes, outage })
   try {
-    return await store.counts(site)
+    const rows = address.dialect === 'sqlite' ? readSqlite(address.path, site) : await readPostgres(address, site)
+    return rows.map(({ status, reason, count, bytes }) => ({ status, reason, count: Number(count), bytes: Number(bytes) }))
   } catch (error) {
-    if (/no such table|does not exist/i.test(String(error))) return []
-    throw explain(error, location)
+    if (/no such table|relation .* does not exist/i.test(String(error))) return []
+    const { explain } = await import('../store/outage.ts')
+    throw explain(error, address.location)
+  }
+}
+
+function readSqlite(path: string, site: string): Row[] {
+  if (!existsSync(path)) return []
+  const database = openReadOnly(path)
+  try {
+    return database.prepare(query).all(site) as Row[]
   } finally {
-    await store.close()
+    database.close()
+  }
+}
+
+async function readPostgres(address: Address, site: string): Promise<Row[]> {
+  const { connect } = await import('../store/connect.ts')
+  const orm = await connect(address)
+  try {
+    return await orm.em.getConnection().execute<Row[]>(query, [site])
+  } finally {
+    await orm.close(true)
   }
 }

@@ -21,7 +21,7 @@ export interface Photo {
   readonly edition: Edition
 }
 
-export const photosPerAlbum = 20
+const photosPerAlbum = 20
 
 const themes: readonly { scene: SceneName; slug: string; title: string; about: string; things: readonly string[] }[] = [
   { scene: 'mountains', slug: 'mountains', title: 'Mountains', about: 'Four ranges deep, with snow where it may lie.',

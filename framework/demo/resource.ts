@@ -20,7 +20,7 @@ export type Body =
   | { readonly kind: 'bytes'; readonly base64: string; readonly contentType: string }
 
 /** What the first requests get instead of the answer. */
-export interface Refusal {
+interface Refusal {
   /** Refusals with one name are counted together. */
   readonly name: string
   readonly times: number

@@ -1,50 +1,74 @@
 import { pipeline, type Transform } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
+import * as zlib from 'node:zlib'
 import { DownloadError } from '../errors.ts'
 import { shownUrl } from './failure.ts'
 
-type Decoder = (first: Buffer) => Transform
+/** How one content coding is undone. */
+export interface Coding {
+  /** Piece by piece; `first` is the beginning of the encoded bytes. */
+  readonly createStream: (first: Buffer) => Transform
+  /** At once; throws `ERR_BUFFER_TOO_LARGE` rather than make more than `maxOutputLength` bytes. */
+  readonly decode: (bytes: Buffer, options: { readonly maxOutputLength: number; readonly chunkSize: number }) => Buffer
+}
 
 /** Pieces of decoded bodies: four times zlib's own, since pages are rarely smaller. */
 const chunkSize = 64 * 1024
 
-const decoders: Readonly<Record<string, Decoder>> = {
-  gzip: () => createGunzip({ chunkSize }),
-  'x-gzip': () => createGunzip({ chunkSize }),
+const gzip: Coding = { createStream: () => zlib.createGunzip({ chunkSize }), decode: zlib.gunzipSync }
+
+const codings: Readonly<Record<string, Coding>> = {
+  gzip,
+  'x-gzip': gzip,
+  br: { createStream: () => zlib.createBrotliDecompress({ chunkSize }), decode: zlib.brotliDecompressSync },
   // RFC 9110 §8.4.1.2 means zlib's format, but many servers send the bare stream.
-  deflate: (first) => (hasZlibHeader(first) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })),
-  br: () => createBrotliDecompress({ chunkSize }),
+  deflate: {
+    createStream: (first) => (hasZlibHeader(first) ? zlib.createInflate({ chunkSize }) : zlib.createInflateRaw({ chunkSize })),
+    decode: (bytes, options) => (hasZlibHeader(bytes) ? zlib.inflateSync(bytes, options) : zlib.inflateRawSync(bytes, options)),
+  },
 }
 
 /** Codings that exist and that nothing here can undo. Other unknown words, such as `utf-8` or `none`, are no codings. */
-const undecodable: ReadonlySet<string> = new Set(['zstd', 'compress', 'x-compress', 'dcb', 'dcz', 'exi', 'aes128gcm', 'pack200-gzip', 'lzma', 'xz', 'bzip2', 'x-bzip2'])
+const undecodable: ReadonlySet<string> = new Set(
+  ['zstd', 'compress', 'x-compress', 'dcb', 'dcz', 'exi', 'aes128gcm', 'pack200-gzip', 'lzma', 'xz', 'bzip2', 'x-bzip2'],
+)
 
+const none: readonly Coding[] = []
 const maxLayers = 3
 
 /**
- * The body as it was before `contentEncoding`, piece by piece, so that whoever reads it can stop a decompression bomb.
- * A body without a byte stays empty, whatever it is said to be.
- * @throws DownloadError `bad encoding` for a coding that can't be undone and for more than three of them.
+ * The codings of a Content-Encoding in the order in which they are undone.
+ * @throws DownloadError `bad encoding` for one that can't be undone and for more than three of them.
  */
-export function decoded(chunks: AsyncIterable<Buffer>, contentEncoding: string | undefined, url: string): AsyncIterable<Buffer> {
-  if (contentEncoding === undefined || contentEncoding === '' || contentEncoding === 'identity') return chunks
-  const codings = contentEncoding.toLowerCase().split(',').map((coding) => coding.trim())
-  const unknown = codings.find((coding) => undecodable.has(coding))
+export function codingsOf(contentEncoding: string | undefined, url: string): readonly Coding[] {
+  if (contentEncoding === undefined || contentEncoding === '' || contentEncoding === 'identity') return none
+  const names = contentEncoding.toLowerCase().split(',').map((name) => name.trim())
+  const unknown = names.find((name) => undecodable.has(name))
   if (unknown !== undefined) throw badEncoding(url, `is encoded as ${unknown}, which can't be undone here`)
-  const layers = codings.flatMap((coding) => (Object.hasOwn(decoders, coding) ? (decoders[coding] ?? []) : []))
+  const layers = names.flatMap((name) => (Object.hasOwn(codings, name) ? (codings[name] ?? []) : [])).reverse()
   if (layers.length > maxLayers) throw badEncoding(url, `is encoded ${layers.length} times over; ${maxLayers} are undone`)
-  return layers.reduceRight((inner, decoder) => through(inner, decoder), chunks)
+  return layers
 }
 
-async function* through(chunks: AsyncIterable<Buffer>, create: Decoder): AsyncGenerator<Buffer, void, undefined> {
+/** A small body as it was before it was encoded. Throws zlib's errors. An empty one stays empty, whatever it is said to be. */
+export function decode(bytes: Buffer, layers: readonly Coding[], maxBytes: number): Buffer {
+  const options = { maxOutputLength: maxBytes, chunkSize }
+  return layers.reduce((inner, coding) => (inner.length === 0 ? inner : coding.decode(inner, options)), bytes)
+}
+
+/** The same piece by piece, so that whoever reads it can stop a decompression bomb. */
+export function decoded(chunks: AsyncIterable<Buffer>, layers: readonly Coding[]): AsyncIterable<Buffer> {
+  return layers.reduce((inner, coding) => through(inner, coding), chunks)
+}
+
+async function* through(chunks: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer, void, undefined> {
   const iterator = chunks[Symbol.asyncIterator]()
   let first = await iterator.next()
   while (first.done !== true && first.value.length === 0) first = await iterator.next()
   if (first.done === true) return
-  const decoder = create(first.value)
-  // A failure of any part destroys the decoder with it, so the loop below throws it.
-  pipeline(resumed(first.value, iterator), decoder, () => {})
-  yield* decoder as AsyncIterable<Buffer>
+  const stream = coding.createStream(first.value)
+  // A failure of any part destroys the stream with it, so the line below throws it.
+  pipeline(resumed(first.value, iterator), stream, () => {})
+  yield* stream as AsyncIterable<Buffer>
 }
 
 async function* resumed(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void, undefined> {

@@ -9,6 +9,10 @@ const dns: Kind = ['dns', true, 'could not be resolved to an address']
 const unreachable: Kind = ['network', true, 'could not be reached']
 const garbled: Kind = ['bad response', false, 'answered something that is no HTTP']
 
+const mislabelled: Kind = ['bad encoding', false, 'is not compressed as its Content-Encoding says']
+const damaged: Kind = ['bad encoding', true, 'sent a broken compressed body']
+const untrusted: Kind = ['tls', false, 'has no certificate that can be trusted, or speaks no TLS']
+
 /** By the codes of Node, undici and llhttp. */
 const kinds: Readonly<Record<string, Kind>> = {
   ECONNREFUSED: refused,
@@ -25,11 +29,15 @@ const kinds: Readonly<Record<string, Kind>> = {
   ENODATA: dns,
   UND_ERR_HEADERS_OVERFLOW: ['bad response', false, 'answered with headers that are too large'],
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['bad response', true, 'sent another length than its Content-Length says'],
-  EPROTO: ['tls', false, 'can not be talked to by TLS'],
+  EPROTO: untrusted,
 }
 
 /** Codes of undici for a request that can't be written: a header with a line break in it, for example. */
-const ownFaults: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'])
+const ownFaults: ReadonlySet<string> = new Set([
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+])
 
 /**
  * What went wrong with `url`, in orbweaver's words: a DownloadError for whatever the network or the server did, a CrawlError
@@ -39,7 +47,8 @@ export function toFailure(error: unknown, url: string): unknown {
   if (isCrawlError(error) || !(error instanceof Error)) return error
   const code = (error as NodeJS.ErrnoException).code ?? ''
   if (ownFaults.has(code)) {
-    const message = `${shownUrl(url)} can't be asked for: ${messageOf(error)}. Header names are words, header values one line of Latin-1.`
+    const rule = 'Header names are words, header values one line of Latin-1.'
+    const message = `${shownUrl(url)} can't be asked for: ${messageOf(error)}. ${rule}`
     return new CrawlError('request', message, { reason: 'bad request', cause: error })
   }
   const kind = kindOf(error, code)
@@ -53,17 +62,14 @@ function kindOf(error: Error, code: string): Kind | undefined {
   if (known !== undefined) return known
   if (error.name === 'HTTPParserError') return garbled
   if (code.startsWith('EAI_')) return dns
-  if (isTls(code)) return ['tls', false, 'has no certificate that can be trusted, or speaks no TLS']
+  if (tlsCode.test(code)) return untrusted
   if (code.startsWith('Z_') || code.startsWith('ERR__ERROR_') || code.startsWith('ERR_BROTLI')) {
-    const wrongLabel = code === 'Z_DATA_ERROR' && error.message.includes('header')
-    return ['bad encoding', !wrongLabel, wrongLabel ? 'is not compressed as its Content-Encoding says' : 'sent a broken compressed body']
+    return code === 'Z_DATA_ERROR' && error.message.includes('header') ? mislabelled : damaged
   }
   return code === '' ? undefined : unreachable
 }
 
-function isTls(code: string): boolean {
-  return /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|CRL_|ERROR_IN_|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|DEPTH_ZERO_|SELF_SIGNED_)|_CERT(_|$)/.test(code)
-}
+const tlsCode = /^(ERR_TLS|ERR_SSL|UNABLE_TO|CERT|CRL|ERROR_IN|HOSTNAME_MISMATCH|INVALID|DEPTH_ZERO|SELF_SIGNED)_|_CERT(_|$)/
 
 /** `url` for a message: without user name and password, at most 200 characters. */
 export function shownUrl(url: string): string {

@@ -96,24 +96,24 @@ export function createLookup({ allowPrivate, resolve = systemLookup }: LookupSet
     return answer
   }
 
-  return (host, options, callback) => {
+  return (host, options, reply) => {
     const answer = (addresses: LookupAddress[]): void => {
       const { family } = options
       const wanted = family === 4 || family === 6 ? addresses.filter((address) => address.family === family) : addresses
       const first = wanted[0]
       if (first === undefined) {
         const error = Object.assign(new Error(`${host} has no IPv${family} address`), { code: 'ENOTFOUND' })
-        callback(error, '')
-      } else if (options.all === true) callback(null, wanted)
-      else callback(null, first.address, first.family)
+        reply(error, '')
+      } else if (options.all === true) reply(null, wanted)
+      else reply(null, first.address, first.family)
     }
     const known = cache.get(host)
     if (known !== undefined) process.nextTick(answer, known)
-    else ask(host).then(answer, (error: NodeJS.ErrnoException) => callback(error, ''))
+    else ask(host).then(answer, (error: NodeJS.ErrnoException) => reply(error, ''))
   }
 }
 
-/** The first address of a host gets so long before the next is tried beside it; Node's own 250 ms is less than a slow line needs. */
+/** An address gets so many milliseconds before the next one of its host is tried: Node's own 250 are too few for slow lines. */
 const attemptMs = 1_000
 
 export interface ConnectorSettings extends LookupSettings {
@@ -152,6 +152,6 @@ export function createConnector(settings: ConnectorSettings): buildConnector.con
 
 function forbidden(host: string, address: string): DownloadError {
   const where = address === host ? 'is no public address' : `is at ${address}, no public address`
-  const message = `${host} ${where}, so it isn't connected to. The setting network.allowPrivate allows it, for pages that you trust.`
+  const message = `${host} ${where}, so it isn't connected to. The setting network.allowPrivate allows it.`
   return new DownloadError('forbidden address', message, { transient: false })
 }

@@ -1,4 +1,5 @@
 import { createAbortController } from '../async/signal.ts'
+import { RetryRequest } from '../errors.ts'
 import type { Slots, Visit } from '../slots.ts'
 
 /** The visit that a request came with, until its first use of a socket. */
@@ -12,6 +13,8 @@ type Give = (visit: Visit) => void
 
 /** A visit is taken at the start of a request; one that has been held for longer than this stands for none any more. */
 const freshMs = 100
+/** A pause that is so much longer than the host's delay is waited for by the frontier: here it would keep a worker. */
+const patienceMs = 10_000
 
 /**
  * Places at hosts for everything that opens a socket. A request brings the visit that the scheduler entered for it; every
@@ -44,7 +47,10 @@ export class Places {
     return held
   }
 
-  /** A place for one use of a socket: the held visit, if it is of this slot and fresh, else the next that comes free. */
+  /**
+   * A place for one use of a socket: the held visit, if it is of this slot and fresh, else the next that comes free.
+   * @throws RetryRequest `host paused` when the host wants no visit for long, after a 429 for example.
+   */
   async take(slot: string, held: Held): Promise<Visit> {
     if (held.slot === slot) {
       const visit = this.#release(held)
@@ -54,12 +60,21 @@ export class Places {
       }
     }
     if (this.#slots.readyAt(slot) === Infinity) this.#freeIdle(slot)
+    const paused = this.#paused(slot)
+    if (paused !== undefined) throw paused
     return this.#slots.tryEnter(slot) ?? this.#wait(slot)
   }
 
   /** Ends a request: a visit that it has not used goes back. */
   drop(held: Held): void {
     this.#release(held)?.cancel()
+  }
+
+  #paused(slot: string): RetryRequest | undefined {
+    const afterMs = this.#slots.readyAt(slot) - Date.now()
+    if (afterMs === Infinity || afterMs <= 2 * this.#slots.delayOf(slot) + patienceMs) return undefined
+    const message = `${slot} is visited again in ${Math.ceil(afterMs / 1000)} s; a further hop of this request has to wait.`
+    return new RetryRequest('host paused', { afterMs, counted: false, message })
   }
 
   #freeIdle(slot: string): void {
@@ -85,6 +100,7 @@ export class Places {
       let over = false
       const finish = (): void => {
         over = true
+        unwatch()
         signal.removeEventListener('abort', stop)
         waiting.splice(waiting.indexOf(give), 1)
         if (waiting.length === 0) this.#waiting.delete(slot)
@@ -94,18 +110,23 @@ export class Places {
         controller.abort()
         resolve(visit)
       }
-      const stop = (): void => {
+      const fail = (error: unknown): void => {
         finish()
         controller.abort()
-        reject(signal.reason)
+        reject(error)
       }
+      const stop = (): void => fail(signal.reason)
+      const unwatch = this.#slots.onChange((changed) => {
+        const paused = changed === slot ? this.#paused(slot) : undefined
+        if (paused !== undefined) fail(paused)
+      })
       waiting.push(give)
       signal.addEventListener('abort', stop, { once: true })
       this.#slots.enter(slot, controller.signal).then(
         (visit) => {
           if (over) return visit.cancel()
           finish()
-          resolve(visit)
+          return resolve(visit)
         },
         (error: unknown) => {
           if (over) return

@@ -6,7 +6,7 @@ export function retryAfterMs({ headers }: { readonly headers: Readonly<Record<st
   const value = headers['retry-after']?.trim()
   if (value === undefined || value === '') return undefined
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
-  const until = Date.parse(value)
+  const until = /^[a-z]/i.test(value) ? Date.parse(value) : NaN
   if (Number.isNaN(until)) return undefined
   const serverNow = Date.parse(headers['date'] ?? '')
   return Math.max(0, until - (Number.isNaN(serverNow) ? Date.now() : serverNow))

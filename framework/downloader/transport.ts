@@ -92,7 +92,7 @@ export class Transport {
   #send(request: Request, { origin, path, headers }: Target, signal: AbortSignal, again = false): Exchange {
     const { firstByteMs, totalMs } = this.#options.settings.timeout
     const exchange = new Exchange({ name: shownUrl(request.url), silenceMs: firstByteMs, totalMs, signal })
-    const body = request.body === undefined || typeof request.body === 'string' ? (request.body ?? null) : Buffer.from(request.body)
+    const body = request.body ?? null
     const agent = again ? this.#freshAgent : this.#agent
     agent.dispatch({ origin, path, method: request.method, headers, body, reset: again }, exchange)
     return exchange
@@ -175,5 +175,6 @@ function refuseUnaskedPart(request: Request, headers: Headers): void {
   if (Object.keys(request.headers).some((name) => name.toLowerCase() === 'range')) return
   const [, last, length] = /^bytes 0-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? []
   if (last !== undefined && Number(last) + 1 === Number(length)) return
-  throw new DownloadError('bad response', `${shownUrl(request.url)} answered with a part that nobody asked for.`, { transient: true })
+  const message = `${shownUrl(request.url)} answered with a part that nobody asked for.`
+  throw new DownloadError('bad response', message, { transient: true })
 }

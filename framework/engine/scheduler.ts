@@ -39,6 +39,7 @@ export class Scheduler {
 
   /** The next request to fetch; undefined when there is none and none will come. */
   next(): Promise<Job | undefined> {
+    if (this.#stopped) return Promise.resolve(undefined)
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
       this.#wakeup.notify()
@@ -127,7 +128,7 @@ export class Scheduler {
 
   #isFinished(): boolean {
     const { pending, leased } = this.#options.frontier.counts()
-    return !this.#seeding && pending === 0 && leased === 0
+    return !this.#seeding && this.#inProgress === 0 && pending === 0 && leased === 0
   }
 
   #isBlocked(): boolean {

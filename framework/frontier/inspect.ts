@@ -36,9 +36,7 @@ export interface FrontierInspection {
 export function inspectFrontier(path: string): FrontierInspection | undefined {
   if (!existsSync(path)) return undefined
   try {
-    // Without a log beside it nobody has it open, and it can be read without making one.
-    const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1'
-    const database = new Database(`${pathToFileURL(path).href}?${mode}`, { timeout: 2_000 })
+    const database = openReadOnly(path)
     try {
       return read(database, path)
     } finally {
@@ -48,6 +46,13 @@ export function inspectFrontier(path: string): FrontierInspection | undefined {
     if (isCrawlError(cause)) throw cause
     throw new StorageError(`The frontier ${path} can't be read: ${messageOf(cause)}.`, { cause })
   }
+}
+
+/** Opens a SQLite file that is there, for reading: it can't be written by this connection. */
+export function openReadOnly(path: string): Database.Database {
+  // Without a log beside it nobody has it open, and it can be read without making one.
+  const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1'
+  return new Database(`${pathToFileURL(path).href}?${mode}`, { timeout: 2_000 })
 }
 
 function read(database: Database.Database, path: string): FrontierInspection | undefined {

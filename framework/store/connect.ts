@@ -18,12 +18,15 @@ const statementMs = 120_000
 /** Connections to PostgreSQL at once. */
 const maxConnections = 6
 
+/** The query builder would write to the console what the store reports itself. */
+const silent = { debug() {}, deprecate() {}, warn() {}, error() {} }
+
 /** Sets MikroORM up for a database, loading only the driver that it needs. Nothing is connected before the first query. */
 export async function connect(address: Address): Promise<Orm> {
   if (address.dialect === 'postgresql') {
     const { PostgreSqlDriver } = await import('@mikro-orm/postgresql')
     const connection = { connectionString: address.url, connectionTimeoutMillis: connectMs, query_timeout: statementMs, keepAlive: true, application_name: 'orbweaver' }
-    return discover({ driver: PostgreSqlDriver as never, clientUrl: address.url, pool: { min: 0, max: maxConnections }, driverOptions: { connection } })
+    return discover({ driver: PostgreSqlDriver as never, clientUrl: address.url, pool: { min: 0, max: maxConnections }, driverOptions: { connection, log: silent } })
   }
   await makeFolder(address.path)
   const { LibSqlDriver } = await import('@mikro-orm/libsql')
@@ -37,7 +40,7 @@ export async function connect(address: Address): Promise<Orm> {
       done(error, connection)
     }
   }
-  return discover({ driver: LibSqlDriver as never, dbName: address.path, driverOptions: { pool: { min: 0, max: 1, afterCreate } } })
+  return discover({ driver: LibSqlDriver as never, dbName: address.path, driverOptions: { pool: { min: 0, max: 1, afterCreate }, log: silent } })
 }
 
 /**

@@ -42,7 +42,7 @@ export class Outage {
         return result
       } catch (error) {
         if (!isPassing(error)) throw explain(error, location)
-        if (this.#since === undefined) log.warn({ database: location, error: messageOf(error) }, `the database ${location} is away (${messageOf(error)}): waiting for it`)
+        if (this.#since === undefined) log.warn({ database: location, error: driverMessage(error) }, `the database ${location} is away (${driverMessage(error)}): waiting for it`)
         this.#since ??= Date.now()
         const leftMs = this.#since + outageMs - Date.now()
         if (leftMs <= 0) throw explain(error, location)
@@ -62,8 +62,8 @@ const postgresFull = /^53100$/
 /** Data exceptions, constraint violations, program limits. */
 const postgresRow = /^(22|23|54)...$/
 const network = /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)$/
-/** Drivers and the pool have no codes for these. */
-const awayMessage = /connection terminated|connection ended|timeout acquiring a connection|timeout expired|query read timeout|client has encountered a connection error|not queryable/i
+/** What the drivers and the pool have no codes for; the last is how a transaction sees that its connection has gone. */
+const awayMessage = /^(connection terminated|connection ended|knex: timeout acquiring|timeout expired|query read timeout|client has encountered a connection error|client was closed|transaction query already complete)/i
 
 function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown }
@@ -78,14 +78,14 @@ function isPassing(error: unknown): boolean {
   const code = codeOf(error)
   if (isFull(code) || sqliteAway.test(code) || postgresAway.test(code) || network.test(code)) return true
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isPassing)
-  return awayMessage.test(messageOf(error))
+  return code === '' && awayMessage.test(driverMessage(error))
 }
 
 /** What a failure means and what to do about it. An error that isn't the database's stays as it is. */
 export function explain(error: unknown, location: string): unknown {
   if (isCrawlError(error)) return error
   const code = codeOf(error)
-  const text = lastPart(messageOf(error, 100_000))
+  const text = driverMessage(error)
   if (isFull(code)) {
     return new StorageError(`The disk is full: the database ${location} can't be written. Free some space, then run the same command again; nothing is lost.`, { reason: 'disk is full', cause: error })
   }
@@ -111,7 +111,8 @@ export function explain(error: unknown, location: string): unknown {
   return error
 }
 
-/** The ORM puts the whole statement before what the driver said. */
-function lastPart(message: string): string {
+/** The query builder puts the whole statement, with the texts of pages in it, before what the driver said. */
+function driverMessage(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
   return messageOf(message.slice(message.lastIndexOf(' - ') + 1).replace(/^- /, ''))
 }

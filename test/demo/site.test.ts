@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import sharp from 'sharp'
+import { listen } from '../../framework/demo/listen.ts'
 import { type DemoSite, startSite } from '../../framework/demo/site.ts'
 import { crawlSite } from './crawl.ts'
 
@@ -129,6 +130,14 @@ describe('demo site', () => {
     } finally {
       taken.close()
     }
+  })
+
+  test('where a system has no other loopback address, a host goes to another port of the first', async () => {
+    const server = createServer()
+    const unassigned = '192.0.2.1'
+    const origin = await listen(server, [{ address: unassigned, port: 0 }, { address: '127.0.0.1', port: 0 }])
+    server.close()
+    assert.match(origin, /^http:\/\/127\.0\.0\.1:\d+$/)
   })
 
   test('closes when its signal aborts', async () => {

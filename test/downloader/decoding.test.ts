@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFile, rm } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { Request } from '../../framework/http/request.ts'
-import type { PageResponse } from '../../framework/http/response.ts'
+import type { ImageResponse, PageResponse } from '../../framework/http/response.ts'
 import { openCrawl, type TestCrawl } from '../middlewares/crawl.ts'
 import { serve, type TestServer } from './server.ts'
 
 const text = Array.from({ length: 20_000 }, (_, index) => `line ${index} ${(index * 7919) % 1000}\n`).join('')
 const plain = Buffer.from(text)
 const gzip = gzipSync(plain)
+const noise = randomBytes(600_000)
 const corrupt = Buffer.from(gzip)
 corrupt.fill(0xff, corrupt.length >> 1, (corrupt.length >> 1) + 8)
 const damagedSum = Buffer.from(gzip)
@@ -34,6 +37,7 @@ const broken: Record<string, readonly [encoding: string, body: Buffer, reason: s
   'a damaged gzip': ['gzip', corrupt, 'bad encoding', true],
   'a gzip with a wrong checksum': ['gzip', damagedSum, 'bad encoding', true],
   'a cut brotli': ['br', brotliCompressSync(plain).subarray(0, 500), 'bad encoding', true],
+  'a large gzip that is cut': ['gzip', gzipSync(noise).subarray(0, 400_000), 'bad encoding', true],
   'plain text that is said to be gzip': ['gzip', plain, 'bad encoding', false],
   zstd: ['zstd', plain, 'bad encoding', false],
   'four layers': ['gzip, gzip, gzip, gzip', gzip, 'bad encoding', false],
@@ -49,7 +53,8 @@ describe('content encodings', () => {
     crawl = await openCrawl({ settings: { pages: { maxBytes: 1_000_000 }, images: { maxBytes: 1_000_000 } } })
     server = await serve((request, response) => {
       const name = decodeURIComponent(request.url?.slice(1) ?? '')
-      const [encoding = 'gzip', body = Buffer.alloc(0)] = bodies[name] ?? broken[name] ?? []
+      const large = name === 'large' ? gzipSync(noise) : Buffer.alloc(0)
+      const [encoding, body] = bodies[name] ?? broken[name] ?? ['gzip', large]
       response.writeHead(200, { 'content-encoding': encoding })
       // In small pieces, so that headers and layers are split anywhere.
       for (let start = 0; start < body.length; start += 1021) response.write(body.subarray(start, start + 1021))
@@ -63,11 +68,21 @@ describe('content encodings', () => {
 
   for (const [name, [, body]] of Object.entries(bodies)) {
     test(`undoes ${name}`, async () => {
-      const page = (await crawl.fetch(`${server.url}/${encodeURIComponent(name)}`)) as PageResponse
+      const url = `${server.url}/${encodeURIComponent(name)}`
+      const page = (await crawl.fetch(url)) as PageResponse
       assert.equal(page.text, text)
       assert.ok(page.wireBytes <= body.length && page.wireBytes > 0)
+      const image = (await crawl.fetch(new Request(url, { kind: 'image' }))) as ImageResponse
+      assert.deepEqual(await readFile(image.path), plain)
+      await rm(image.path)
     })
   }
+
+  test('undoes a large body', async () => {
+    const page = (await crawl.fetch(`${server.url}/large`)) as PageResponse
+    assert.deepEqual(page.body, noise)
+    assert.ok(page.wireBytes > noise.length)
+  })
 
   test('an empty body is empty in any coding', async () => {
     assert.equal(((await crawl.fetch(`${server.url}/empty`)) as PageResponse).body.length, 0)

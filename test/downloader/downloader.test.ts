@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DownloaderMiddleware } from '../../framework/crawl.ts'
+import type { RetryRequest } from '../../framework/errors.ts'
 import { Request } from '../../framework/http/request.ts'
 import { openCrawl, type TestCrawl, type TestCrawlOptions } from '../middlewares/crawl.ts'
 import { serve, type TestServer } from './server.ts'
@@ -13,7 +14,9 @@ const askFirst = (path: string): DownloaderMiddleware => () =>
   }
 
 describe('downloader', () => {
-  async function inCrawl(options: TestCrawlOptions, start: Promise<TestServer>, work: (crawl: TestCrawl, server: TestServer) => Promise<void>) {
+  type Work = (crawl: TestCrawl, server: TestServer) => Promise<void>
+
+  async function inCrawl(options: TestCrawlOptions, start: Promise<TestServer>, work: Work) {
     const server = await start
     const crawl = await openCrawl(options)
     try {
@@ -35,7 +38,8 @@ describe('downloader', () => {
         response.end()
       }, 5)
     })
-    await inCrawl({ settings: { slot: { concurrency: 2 } }, middlewares: [askFirst('/first'), askFirst('/second')] }, slow, async (crawl, { url, asked }) => {
+    const options = { settings: { slot: { concurrency: 2 } }, middlewares: [askFirst('/first'), askFirst('/second')] }
+    await inCrawl(options, slow, async (crawl, { url, asked }) => {
       await Promise.all(Array.from({ length: 10 }, (_, index) => crawl.fetch(`${url}/${index}`)))
       assert.equal(asked.length, 40)
       assert.equal(most, 2)
@@ -43,7 +47,8 @@ describe('downloader', () => {
   })
 
   test('keeps the delay between the hops of one request', async () => {
-    await inCrawl({ settings: { slot: { delayMs: 60 } }, middlewares: [askFirst('/first')] }, serve((_, response) => response.end()), async (crawl, { url, host }) => {
+    const options = { settings: { slot: { delayMs: 60 } }, middlewares: [askFirst('/first')] }
+    await inCrawl(options, serve((_, response) => response.end()), async (crawl, { url, host }) => {
       await crawl.fetch(url)
       const nextAt = crawl.slots.readyAt(host)
       assert.ok(nextAt > Date.now() + 20, 'the second hop began the delay anew')
@@ -55,7 +60,8 @@ describe('downloader', () => {
       if (request.url.endsWith('/no')) throw new Error('not wanted')
       return next(request)
     }
-    await inCrawl({ settings: { slot: { delayMs: 60_000 } }, middlewares: [refuse] }, serve((_, response) => response.end()), async (crawl, { url }) => {
+    const options = { settings: { slot: { delayMs: 60_000 } }, middlewares: [refuse] }
+    await inCrawl(options, serve((_, response) => response.end()), async (crawl, { url }) => {
       await assert.rejects(crawl.fetch(`${url}/no`), /not wanted/)
       assert.equal((await crawl.fetch(`${url}/yes`)).status, 200)
     })
@@ -68,7 +74,8 @@ describe('downloader', () => {
         await next(new Request(other.url))
         return next(request)
       }
-      await inCrawl({ settings: { slot: { concurrency: 1, delayMs: 60_000 } }, middlewares: [elsewhere] }, serve((_, response) => response.end()), async (crawl, { url }) => {
+      const options = { settings: { slot: { concurrency: 1, delayMs: 60_000 } }, middlewares: [elsewhere] }
+      await inCrawl(options, serve((_, response) => response.end()), async (crawl, { url }) => {
         assert.equal((await crawl.fetch(url)).status, 200)
         assert.ok(crawl.slots.readyAt(other.host) > Date.now())
       })
@@ -81,7 +88,11 @@ describe('downloader', () => {
     // As for robots.txt: the first request fetches it in two hops, all others of the host wait for that.
     let shared: Promise<unknown> | undefined
     const waitForOne: DownloaderMiddleware = () => async (request, next) => {
-      shared ??= next(new Request(new URL('/shared', request.url))).then(() => next(new Request(new URL('/moved', request.url))))
+      const ask = (path: string) => next(new Request(new URL(path, request.url)))
+      shared ??= (async () => {
+        await ask('/shared')
+        await ask('/moved')
+      })()
       await shared
       return next(request)
     }
@@ -94,6 +105,47 @@ describe('downloader', () => {
         assert.deepEqual(asked.slice(0, 2), ['GET /shared', 'GET /moved'])
         assert.equal(asked.length, 14)
       })
+    }
+  })
+
+  test('leaves it to the frontier to wait for a host that has asked for a long pause', async () => {
+    const pauseBetween: DownloaderMiddleware = ({ slots }) =>
+      async function pauseBetween(request, next) {
+        await next(request)
+        slots.pauseUntil(request.slot, Date.now() + 60_000)
+        return next(request)
+      }
+    const options = { settings: { slot: { concurrency: 1 } }, middlewares: [pauseBetween] }
+    await inCrawl(options, serve((_, response) => response.end()), async (crawl, { url }) => {
+      await assert.rejects(crawl.fetch(url), (error: RetryRequest) => {
+        assert.equal(error.reason, 'host paused')
+        assert.equal(error.counted, false)
+        assert.ok((error.afterMs ?? 0) > 50_000)
+        return true
+      })
+    })
+  })
+
+  test('frees a request that waits for a place when its host is paused meanwhile', async () => {
+    let release = (): void => {}
+    const other = await serve((_, response) => (release = () => void response.end()))
+    const askOther: DownloaderMiddleware = () => async (request, next) => {
+      if (request.slot !== other.host) await next(new Request(`${other.url}/needed`))
+      return next(request)
+    }
+    const options = { settings: { slot: { concurrency: 1 } }, middlewares: [askOther] }
+    try {
+      await inCrawl(options, serve((_, response) => response.end()), async (crawl, { url }) => {
+        const holding = crawl.fetch(`${other.url}/holds`)
+        while (other.asked.length === 0) await new Promise((resolve) => setImmediate(resolve))
+        const waiting = assert.rejects(crawl.fetch(url), { code: 'retry', reason: 'host paused' })
+        crawl.slots.pauseUntil(other.host, Date.now() + 60_000)
+        release()
+        await Promise.all([holding, waiting])
+        assert.deepEqual(other.asked, ['GET /holds'])
+      })
+    } finally {
+      await other.close()
     }
   })
 

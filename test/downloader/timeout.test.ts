@@ -6,7 +6,9 @@ import { openCrawl, type TestCrawl } from '../middlewares/crawl.ts'
 import { serve, serveRaw, type TestServer } from './server.ts'
 
 describe('time limits', () => {
-  async function inCrawl(settings: SettingsInput, start: Promise<TestServer>, work: (crawl: TestCrawl, url: string) => Promise<void>) {
+  type Work = (crawl: TestCrawl, url: string) => Promise<void>
+
+  async function inCrawl(settings: SettingsInput, start: Promise<TestServer>, work: Work) {
     const server = await start
     const crawl = await openCrawl({ settings })
     try {
@@ -46,7 +48,9 @@ describe('time limits', () => {
   test('silence in the middle of a body', async () => {
     const stall = serve((_, response) => void response.writeHead(200, { 'content-length': 10 }).write('abc'))
     await inCrawl({ timeout: { firstByteMs: 80 } }, stall, async (crawl, url) => {
-      for (const kind of ['page', 'image'] as const) await assert.rejects(crawl.fetch(new Request(url, { kind })), { reason: 'timeout' })
+      for (const kind of ['page', 'image'] as const) {
+        await assert.rejects(crawl.fetch(new Request(url, { kind })), { reason: 'timeout' })
+      }
     })
   })
 

@@ -33,8 +33,8 @@ describe('transport', () => {
 
   test('gives a page with its status, headers, size and times', async () => {
     const answer = (socket: { write(data: string, encoding: 'latin1'): unknown }): void => {
-      const head = ['HTTP/1.1 201 Fine', 'X-Name: caf\xe9', 'A: 1', 'a: 2', 'Set-Cookie: a=1', 'Set-Cookie: b=2, 3', 'Content-Length: 5']
-      socket.write(`${head.join('\r\n')}\r\n\r\nhello`, 'latin1')
+      const fields = ['X-Name: caf\xe9', 'A: 1', 'a: 2', 'Set-Cookie: a=1', 'Set-Cookie: b=2, 3', 'Content-Length: 5']
+      socket.write(`HTTP/1.1 201 Fine\r\n${fields.join('\r\n')}\r\n\r\nhello`, 'latin1')
     }
     await withServer(serveRaw(answer), async (server) => {
       const page = (await crawl.fetch(server.url)) as PageResponse
@@ -53,7 +53,9 @@ describe('transport', () => {
     await withServer(
       serve((request, response) => response.writeHead(Number(request.url?.slice(1))).end()),
       async ({ url }) => {
-        for (const status of [200, 204, 300, 304, 404, 429, 500, 599]) assert.equal((await crawl.fetch(`${url}/${status}`)).status, status)
+        for (const status of [200, 204, 300, 304, 404, 429, 500, 599]) {
+          assert.equal((await crawl.fetch(`${url}/${status}`)).status, status)
+        }
       },
     )
   })
@@ -119,7 +121,8 @@ describe('transport', () => {
   test('answers an image request that was refused with the beginning of the body, without a file', async () => {
     await withServer(
       serve((request, response) => {
-        response.writeHead(request.url === '/large' ? 500 : 404, { 'x-why': 'gone' }).end(request.url === '/large' ? picture : 'no such image')
+        const isLarge = request.url === '/large'
+        response.writeHead(isLarge ? 500 : 404, { 'x-why': 'gone' }).end(isLarge ? picture : 'no such image')
       }),
       async ({ url }) => {
         const gone = (await crawl.fetch(image(`${url}/gone`))) as PageResponse
@@ -157,7 +160,8 @@ describe('transport', () => {
         }),
         async ({ url }) => {
           for (const path of ['/announced', '/chunked']) {
-            await assert.rejects(crawl.fetch(new Request(url + path, { kind })), { reason: 'too large', transient: false, message: /1000000 bytes/ })
+            const refused = { reason: 'too large', transient: false, message: /1000000 bytes/ }
+            await assert.rejects(crawl.fetch(new Request(url + path, { kind })), refused)
           }
         },
       )
@@ -172,7 +176,8 @@ describe('transport', () => {
         serveRaw((socket, head) => socket.end(answers[head.split(/[/ ]/)[2] ?? ''] ?? '')),
         async ({ url }) => {
           for (const path of Object.keys(answers)) {
-            await assert.rejects(crawl.fetch(new Request(`${url}/${path}`, { kind })), { code: 'download', reason: 'reset', transient: true })
+            const cut = { code: 'download', reason: 'reset', transient: true }
+            await assert.rejects(crawl.fetch(new Request(`${url}/${path}`, { kind })), cut)
           }
         },
       )
@@ -202,7 +207,8 @@ describe('transport', () => {
   test('names the URL without its credentials when the connection is refused', async () => {
     const server = await serve((_, response) => response.end())
     await server.close()
-    await assert.rejects(crawl.fetch(`http://user:secret@${server.host}/x`), (error: Error & { reason: string; transient: boolean }) => {
+    const request = crawl.fetch(`http://user:secret@${server.host}/x`)
+    await assert.rejects(request, (error: Error & { reason: string; transient: boolean }) => {
       assert.equal(error.reason, 'refused')
       assert.equal(error.transient, true)
       assert.match(error.message, new RegExp(`http://${server.host}/x`))

@@ -7,7 +7,7 @@ import { serve } from '../downloader/server.ts'
 import { answer, openCrawl } from './crawl.ts'
 
 describe('cookies', () => {
-  type Step = readonly [url: string, setCookie?: string, own?: Record<string, string>]
+  type Step = readonly [url: string, setCookie?: string | undefined, own?: Record<string, string>]
 
   /** Goes through the steps and gives the Cookie header of each request. */
   async function sent(steps: readonly Step[], enabled = true): Promise<(string | undefined)[]> {
@@ -37,12 +37,14 @@ describe('cookies', () => {
       ['http://other.test/'],
     ])
     assert.deepEqual(found, [undefined, 'host=1; path=4; domain=2', 'host=1; path=4; domain=2', 'domain=2', 'domain=2', undefined])
-    assert.deepEqual(await sent([['https://a.example.org/', 's=1; Secure'], ['https://a.example.org/'], ['http://a.example.org/']]), [undefined, 's=1', undefined])
+    const secure = await sent([['https://a.example.org/', 's=1; Secure'], ['https://a.example.org/'], ['http://a.example.org/']])
+    assert.deepEqual(secure, [undefined, 's=1', undefined])
   })
 
   test('refuses cookies for foreign sites and public suffixes', async () => {
     const foreign = 'a=1; Domain=other.test\nb=2; Domain=co.uk\nc=3; Domain=uk'
-    assert.deepEqual(await sent([['http://x.co.uk/', foreign], ['http://x.co.uk/'], ['http://y.co.uk/'], ['http://other.test/']]), Array(4).fill(undefined))
+    const found = await sent([['http://x.co.uk/', foreign], ['http://x.co.uk/'], ['http://y.co.uk/'], ['http://other.test/']])
+    assert.deepEqual(found, [undefined, undefined, undefined, undefined])
     assert.deepEqual(await sent([['http://a.github.io/', 'a=1; Domain=github.io'], ['http://b.github.io/']]), [undefined, undefined])
   })
 
@@ -73,7 +75,8 @@ describe('cookies', () => {
   })
 
   test('forgets the cookies that were used least recently when there are too many', async () => {
-    const flood = Array.from({ length: 220 }, (_, host): Step => [`http://h${host}.test/`, Array.from({ length: 50 }, (_, index) => `c${index}=1`).join('\n')])
+    const fifty = Array.from({ length: 50 }, (_, index) => `c${index}=1`).join('\n')
+    const flood = Array.from({ length: 220 }, (_, host): Step => [`http://h${host}.test/`, fifty])
     const found = await sent([['http://first.test/', 'early=1'], ...flood, ['http://first.test/'], ['http://h219.test/']])
     assert.equal(found.at(-2), undefined)
     assert.match(found.at(-1) ?? '', /c49=1/)

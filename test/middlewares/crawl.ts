@@ -34,8 +34,8 @@ export interface TestCrawl {
 }
 
 /** A crawl of real parts, as far as downloading needs them: no store, and files that are never kept. */
-export async function openCrawl({ settings = {}, middlewares = [], allowedDomains = [], log = silentLog }: TestCrawlOptions = {}): Promise<TestCrawl> {
-  const folder = await mkdtemp(join(tmpdir(), 'orbweaver-'))
+export async function openCrawl(options: TestCrawlOptions = {}): Promise<TestCrawl> {
+  const { settings = {}, middlewares = [], allowedDomains = [], log = silentLog } = options
   const parsed = schema.parse({
     ...settings,
     network: { allowPrivate: true, ...settings.network },
@@ -43,6 +43,7 @@ export async function openCrawl({ settings = {}, middlewares = [], allowedDomain
   })
   const controller = createAbortController()
   const slots = new Slots(parsed.slot)
+  let folder = ''
   let count = 0
   const closing: (() => void | Promise<void>)[] = []
   const crawl: Crawl = {
@@ -58,8 +59,9 @@ export async function openCrawl({ settings = {}, middlewares = [], allowedDomain
     signal: controller.signal,
     onClose: (close) => void closing.unshift(close),
   }
-  const transport = new Transport({ settings: parsed, files: crawl.files })
   const parts = await Promise.all(middlewares.map((middleware) => middleware(crawl)))
+  const transport = new Transport({ settings: parsed, files: crawl.files })
+  folder = await mkdtemp(join(tmpdir(), 'orbweaver-'))
   const downloader = new Downloader({ middlewares: parts, slots, transport, signal: controller.signal })
   return {
     crawl,

@@ -19,7 +19,9 @@ describe('depth', () => {
       }
       const handler = await depth(crawl.crawl)
       const results: string[] = []
-      for await (const result of handler(page, callback)) results.push(Request.is(result) ? `${new URL(result.url).pathname} ${result.depth}` : result.url)
+      for await (const result of handler(page, callback)) {
+        results.push(Request.is(result) ? `${new URL(result.url).pathname} ${result.depth}` : result.url)
+      }
       return { results, dropped: crawl.crawl.stats.get('depth/dropped') }
     } finally {
       await crawl.close()

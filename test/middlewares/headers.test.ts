@@ -13,11 +13,11 @@ describe('headers', () => {
   /** What a server sees of a request. */
   async function seen(options: RequestOptions = {}, settings: SettingsInput = {}): Promise<IncomingHttpHeaders> {
     let headers: IncomingHttpHeaders = {}
+    const crawl = await openCrawl({ middlewares: [userAgent, referer], settings })
     const server = await serve((request, response) => {
       headers = request.headers
       response.end()
     })
-    const crawl = await openCrawl({ middlewares: [userAgent, referer], settings })
     try {
       await crawl.fetch(new Request(server.url, options))
       return headers
@@ -41,7 +41,8 @@ describe('headers', () => {
   })
 
   test('leaves headers of the request itself as they are, in any letter case', async () => {
-    const headers = await seen({ headers: { 'USER-AGENT': 'own', Accept: 'a/b', 'X-Own': '1', Referer: 'http://x/' }, referer: 'http://y.example/' })
+    const own = { 'USER-AGENT': 'own', Accept: 'a/b', 'X-Own': '1', Referer: 'http://x/' }
+    const headers = await seen({ headers: own, referer: 'http://y.example/' })
     assert.equal(headers['user-agent'], 'own')
     assert.equal(headers.accept, 'a/b')
     assert.equal(headers['x-own'], '1')

@@ -13,14 +13,16 @@ import { answer, openCrawl, type TestCrawl } from './crawl.ts'
 type Handle = (request: IncomingMessage, response: ServerResponse) => void
 
 describe('robots', () => {
-  async function inCrawl(handle: Handle | string, work: (crawl: TestCrawl, server: TestServer, warnings: string[]) => Promise<void>, settings: SettingsInput = {}) {
+  type Work = (crawl: TestCrawl, server: TestServer, warnings: string[]) => Promise<void>
+
+  async function inCrawl(handle: Handle | string, work: Work, settings: SettingsInput = {}) {
     const warnings: string[] = []
     const server = await serve((request, response) => {
       if (typeof handle === 'function') handle(request, response)
       else response.end(request.url === '/robots.txt' ? handle : 'page')
     })
     const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) }
-    const crawl = await openCrawl({ middlewares: [redirect, robots, retry], settings: { robots: { ttlMs: 60_000 }, ...settings }, log })
+    const crawl = await openCrawl({ middlewares: [redirect, robots, retry], settings, log })
     try {
       await work(crawl, server, warnings)
       assert.deepEqual(crawl.slots.states().filter(({ active }) => active > 0), [])
@@ -49,8 +51,11 @@ describe('robots', () => {
 
   test('ignores what robots.txt disallows, pages and images, and fetches it once however many wait', async () => {
     await inCrawl('User-agent: *\nDisallow: /no\n', async (crawl, { url, asked }) => {
-      const requests = ['/a', '/no/b', '/c', '/no/d'].map((path) => crawl.fetch(new Request(url + path, { kind: path < '/c' ? 'page' : 'image' })))
-      const results = await Promise.allSettled(requests)
+      const requests = [
+        ...['/a', '/no/b'].map((path) => new Request(url + path)),
+        ...['/c', '/no/d'].map((path) => new Request(url + path, { kind: 'image' })),
+      ]
+      const results = await Promise.allSettled(requests.map((request) => crawl.fetch(request)))
       assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected'])
       assert.equal((results[1] as PromiseRejectedResult).reason.code, 'ignore')
       assert.equal((results[1] as PromiseRejectedResult).reason.reason, 'robots')
@@ -60,13 +65,15 @@ describe('robots', () => {
   })
 
   test('obeys the longest rule, wildcards and ends', async () => {
-    const text = 'User-agent: *\nDisallow: /p\nAllow: /page\nDisallow: /*.php$\nDisallow: /x*y\nAllow: /tie\nDisallow: /tie\nDisallow:\n'
+    const rules = ['Disallow: /p', 'Allow: /page', 'Disallow: /*.php$', 'Disallow: /x*y', 'Allow: /tie', 'Disallow: /tie', 'Disallow:']
+    const text = `User-agent: *\n${rules.join('\n')}\n`
     const paths = ['/', '/p', '/page', '/a.php', '/a.php?b', '/xay', '/xa', '/tie', '/robots.txt']
     assert.deepEqual(await allowed(text, paths), ['/', '/page', '/a.php?b', '/xa', '/tie', '/robots.txt'])
   })
 
   test('obeys the groups of its own name, else those of *, and joins repeated ones', async () => {
-    const text = 'User-agent: OtherBot\nSitemap: http://x/\nUser-Agent: ImgBot/2.0\nDisallow: /one\n\nUser-agent: *\nDisallow: /\n\nuser-agent: imgbot\nDisallow: /two'
+    const first = 'User-agent: OtherBot\nSitemap: http://x/\nUser-Agent: ImgBot/2.0\nDisallow: /one\n'
+    const text = `${first}\nUser-agent: *\nDisallow: /\n\nuser-agent: imgbot\nDisallow: /two`
     const paths = ['/one', '/two', '/three']
     assert.deepEqual(await allowed(text, paths, 'ImgBot/1.0 (+http://me.example)'), ['/three'])
     assert.deepEqual(await allowed(text, paths, 'Mozilla/5.0 (compatible; imgbot/1.0)'), ['/three'])
@@ -75,7 +82,8 @@ describe('robots', () => {
   })
 
   test('reads files with a byte order mark, bare carriage returns, comments, misspellings and escapes', async () => {
-    assert.deepEqual(await allowed('\ufeffUser-agent: *\rDisallow: /a # not this\r# nor that\rDissalow: /b\rdisallow /%7ec\r', ['/a', '/b', '/~c', '/d']), ['/d'])
+    const text = '\ufeffUser-agent: *\rDisallow: /a # not this\r# nor that\rDissalow: /b\rdisallow /%7ec\r'
+    assert.deepEqual(await allowed(text, ['/a', '/b', '/~c', '/d']), ['/d'])
   })
 
   test('is quick with rules that are made to be slow', async () => {
@@ -92,13 +100,17 @@ describe('robots', () => {
 
   test('allows everything where there is none, and tries again later where it can not be had', async () => {
     for (const status of [401, 403, 404, 410, 451]) {
-      await inCrawl((_, response) => response.writeHead(response.req.url === '/robots.txt' ? status : 200).end('User-agent: *\nDisallow: /'), async (crawl, { url }) => {
+      const handle: Handle = ({ url }, response) => {
+        response.writeHead(url === '/robots.txt' ? status : 200).end('User-agent: *\nDisallow: /')
+      }
+      await inCrawl(handle, async (crawl, { url }) => {
         assert.equal((await crawl.fetch(url)).status, 200)
       })
     }
     for (const status of [429, 500, 501, 503]) {
       await inCrawl((_, response) => response.writeHead(status, { 'retry-after': '7' }).end(), async (crawl, { url, asked }) => {
-        const expected = { code: 'retry', reason: 'robots unreachable', counted: status === 500 || status === 501, afterMs: status === 501 ? undefined : 7_000 }
+        const afterMs = status === 501 ? undefined : 7_000
+        const expected = { code: 'retry', reason: 'robots unreachable', counted: status === 500 || status === 501, afterMs }
         await assert.rejects(crawl.fetch(`${url}/a`), expected)
         await assert.rejects(crawl.fetch(`${url}/b`), expected)
         assert.deepEqual(asked, ['GET /robots.txt'])
@@ -130,7 +142,10 @@ describe('robots', () => {
     } finally {
       await other.close()
     }
-    await inCrawl(({ url }, response) => response.writeHead(url === '/robots.txt' ? 302 : 200, { location: '/robots.txt' }).end(), async (crawl, { url, asked }) => {
+    const loop: Handle = ({ url }, response) => {
+      response.writeHead(url === '/robots.txt' ? 302 : 200, { location: '/robots.txt' }).end()
+    }
+    await inCrawl(loop, async (crawl, { url, asked }) => {
       assert.equal((await crawl.fetch(`${url}/a`)).status, 200)
       assert.equal(asked.filter((line) => line === 'GET /robots.txt').length, 6)
     })
@@ -175,7 +190,8 @@ describe('robots', () => {
       return answer(request)
     }
     try {
-      for (const url of ['http://a.example/1', 'https://a.example/2', 'http://u:p@a.example:8080/3']) await handler(new Request(url), next)
+      const urls = ['http://a.example/1', 'https://a.example/2', 'http://u:p@a.example:8080/3']
+      for (const url of urls) await handler(new Request(url), next)
       await handler(new Request('http://b.example/4', { slot: 'own' }), next)
       assert.deepEqual(asked.filter((line) => line.endsWith('robots.txt')), [
         'a.example http://a.example/robots.txt',

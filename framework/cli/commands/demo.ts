@@ -1,11 +1,11 @@
-import { existsSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnSite, type SiteProcess } from '../../demo/process.ts'
 import { SettingsError } from '../../errors.ts'
 import { inspectFrontier } from '../../frontier/inspect.ts'
 import { commandLine } from '../command-line.ts'
 import { crawlInTerminal, type OutputOptions } from '../crawl-in-terminal.ts'
-import { demoFolder, demoName, demoSettings, demoSpider, findOwnProject } from '../demo-project.ts'
+import { demoCommand, demoFolder, demoName, demoSettings, demoSpider, findOwnProject, listDemos } from '../demo-project.ts'
 import { exitCode } from '../exit-code.ts'
 import { findSpider, loadProject, loadSpider } from '../project.ts'
 import { shortPath } from '../report.ts'
@@ -23,23 +23,23 @@ export async function runDemo(options: DemoCommandOptions): Promise<number> {
   if (!/^\d+$/.test(options.port) || port > 65_535) throw new SettingsError(`--port needs a number up to 65535, or 0 for any free one, not "${options.port}".`)
   if (options.serve === true) return serve(port)
   const folder = demoFolder()
-  const frontier = join(folder, 'frontier', `${demoName}.db`)
-  if (options.fresh === true) removeData(folder, frontier)
+  if (options.fresh === true) removeData(folder)
   const site = await spawnSite({ port })
   try {
-    return await crawlSite(site, folder, frontier, options)
+    return await crawlSite(site, folder, options)
   } finally {
     await site.close()
   }
 }
 
-async function crawlSite(site: SiteProcess, folder: string, frontier: string, options: DemoCommandOptions): Promise<number> {
+async function crawlSite(site: SiteProcess, folder: string, options: DemoCommandOptions): Promise<number> {
   const root = findOwnProject()
-  const previous = inspectFrontier(frontier)
-  const again = commandLine('demo', ...(options.port === '7447' ? [] : ['--port', options.port]))
+  const name = demoName(new URL(site.url).port)
+  const previous = inspectFrontier(frontierPath(folder, name))
+  const again = demoCommand(name)
   const code = await crawlInTerminal({
     crawl: {
-      name: demoName,
+      name,
       spider: await loadSpider(root, findSpider(root, demoSpider)),
       project: await loadProject(root),
       args: { site: site.url },
@@ -83,10 +83,17 @@ async function serve(port: number): Promise<number> {
   }
 }
 
-/** Removes what a demo has left, and nothing else. */
-function removeData(folder: string, frontier: string): void {
-  const inspection = inspectFrontier(frontier)
-  if (inspection?.process !== undefined) throw new SettingsError(`A demo is running here (process ${inspection.process}). Stop it first.`)
-  if (!existsSync(frontier)) return
+/** Removes what demos have left, and nothing else. */
+function removeData(folder: string): void {
+  const names = listDemos(folder)
+  for (const name of names) {
+    const running = inspectFrontier(frontierPath(folder, name))?.process
+    if (running !== undefined) throw new SettingsError(`A demo is running here (process ${running}). Stop it first.`)
+  }
+  if (names.length === 0) return
   for (const name of ['frontier', 'images', 'crawl.db', 'crawl.db-wal', 'crawl.db-shm']) rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+function frontierPath(folder: string, name: string): string {
+  return join(folder, 'frontier', `${name}.db`)
 }

@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { isCrawlError, messageOf } from '../../errors.ts'
 import { loadSettings } from '../../settings/load.ts'
 import type { SpiderClass } from '../../spider.ts'
 import { parseAssignments } from '../assignments.ts'
 import { cleanText } from '../clean.ts'
 import { commandLine } from '../command-line.ts'
-import { demoFolder, demoName, demoSettings } from '../demo-project.ts'
+import { demoCommand, demoFolder, demoSettings, listDemos } from '../demo-project.ts'
 import { exitCode } from '../exit-code.ts'
 import { formatBytes, formatClock, formatCount, formatCounted, formatDate } from '../format.ts'
 import { createPaint, type Paint } from '../paint.ts'
@@ -24,10 +22,10 @@ export interface StatusCommandOptions {
 /** `crawl status` */
 export async function showStatus({ spider: only, set, json, project: folder }: StatusCommandOptions): Promise<number> {
   const demo = demoFolder()
-  const hasDemo = existsSync(join(demo, 'frontier', `${demoName}.db`))
+  const demos = listDemos(demo)
   const statuses: SpiderStatus[] = []
-  if (only !== demoName || !hasDemo) statuses.push(...(await readProject(folder, only, parseAssignments('-s', set), hasDemo)))
-  if (hasDemo && (only === undefined || only === demoName)) statuses.push(await readDemo(demo))
+  if (only === undefined || !demos.includes(only)) statuses.push(...(await readProject(folder, only, parseAssignments('-s', set), demos.length > 0)))
+  for (const name of demos) if (only === undefined || name === only) statuses.push(await readSpiderStatus(name, loadSettings({ program: demoSettings(demo) }).settings, demoCommand(name)))
   if (json === true) {
     process.stdout.write(`${JSON.stringify(statuses)}\n`)
   } else if (statuses.length === 0) {
@@ -59,23 +57,19 @@ async function readProject(folder: string | undefined, only: string | undefined,
       problem = messageOf(error)
     }
     const spider = spiderClass === undefined ? undefined : constructSpider(spiderClass, file.name)
-    const status = await readSpiderStatus(file.name, loadProjectSettings(project, spider, overrides).settings)
+    const status = await readSpiderStatus(file.name, loadProjectSettings(project, spider, overrides).settings, commandLine('run', file.name))
     statuses.push(problem === undefined ? status : { ...status, errors: [problem, ...status.errors] })
   }
   return statuses
 }
 
-async function readDemo(folder: string): Promise<SpiderStatus> {
-  return readSpiderStatus(demoName, loadSettings({ program: demoSettings(folder) }).settings)
-}
-
 const labelWidth = 10
 
-function render({ name, state, frontier, images, files, database, errors }: SpiderStatus, paint: Paint): string[] {
+function render({ name, state, frontier, images, files, database, command, errors }: SpiderStatus, paint: Paint): string[] {
   const line = (label: string, text: string) => `  ${paint('dim', label.padEnd(labelWidth))}${text}`
   const lines = [`${paint('bold', cleanText(name))}  ${describeState({ state, frontier }, paint)}`]
   for (const error of errors) lines.push(line('problem', paint('red', cleanText(error))))
-  if (state === 'never run' && images.length === 0) return [...lines, line('next', paint('cyan', commandLine('run', name)))]
+  if (state === 'never run' && images.length === 0) return [...lines, line('next', paint('cyan', command))]
   lines.push(line('images', describeImages(images)))
   for (const status of ['dropped', 'failed'] as const) {
     const rows = images.filter((row) => row.status === status)
@@ -88,7 +82,6 @@ function render({ name, state, frontier, images, files, database, errors }: Spid
     if (pause !== undefined) lines.push(line('waits', `${cleanText(pause.slot, 60)} until ${formatClock(pause.until)}${others.length > 0 ? ` and ${formatCounted(others.length, 'other host')}` : ''}`))
   }
   lines.push(line('files', cleanText(shortPath(files))), line('database', cleanText(shortPath(database))))
-  const command = name === demoName ? commandLine('demo') : commandLine('run', name)
   if (state === 'stopped') lines.push(line('next', `${paint('cyan', command)}  goes on where it stopped`))
   if (state === 'finished') lines.push(line('next', `${paint('cyan', command)}  looks for what is new; nothing is downloaded twice`))
   return lines
