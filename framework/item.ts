@@ -14,6 +14,16 @@ export interface Item<Data extends object = JsonObject> {
   readonly fallbacks?: readonly string[]
 }
 
+/** An item that has its row in the store. */
+export interface FoundItem<Data extends object = JsonObject> extends Item<Data> {
+  /** Of the row. */
+  readonly id: number
+  /** When the image was found first, ms since 1970. */
+  readonly foundAt: number
+  /** The spider that found it first. */
+  readonly site: string
+}
+
 export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'tiff' | 'svg'
 
 /** What an image looks like, in 64 bits each, as 16 hexadecimal digits. */
@@ -53,13 +63,7 @@ export interface Thumbnail {
 }
 
 /** An item whose image is here: what pipelines work on. Pipelines add to it by passing on a copy. */
-export interface FetchedItem<Data extends object = JsonObject> extends Item<Data> {
-  /** Of the row in the store, given when the image was found. */
-  readonly id: number
-  /** When the image was found first, ms since 1970. */
-  readonly foundAt: number
-  /** The spider that found it first. */
-  readonly site: string
+export interface FetchedItem<Data extends object = JsonObject> extends FoundItem<Data> {
   /** How often this image has been leased, this time included. */
   readonly attempt: number
   readonly image: ImageFile

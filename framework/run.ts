@@ -130,7 +130,7 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
   const outageMs = settings.stop.outageMs
   const dataDir = resolve(settings.dataDir)
   makeDataDir(dataDir)
-  const store = await openStore({ database: settings.database, dataDir, hash: settings.dedupe.hash, log, signal, outageMs })
+  const store = await openStore({ database: settings.database, dataDir, hash: settings.dedupe.hash, urls: settings.urls, log, signal, outageMs })
   closers.push(() => store.close())
   const files = await openFiles({ files: settings.files, dataDir })
   closers.push(() => files.close())

@@ -27,9 +27,10 @@ export const dedupe: Pipeline = ({ settings, store, stats }) => {
   const arrivals = new Set<Arrival>()
 
   async function decide(item: FetchedItem, hash: string | undefined): Promise<FetchedItem> {
-    const same = await store.sameBytes(item.image.sha256)
+    const kept = hash === undefined ? undefined : await store.similar(hash, Math.max(duplicateDistance, reviewDistance, 0))
+    // Equal bytes have equal hashes: without a neighbour at distance 0 there is no copy to ask for.
+    const same = hash === undefined || kept?.distance === 0 ? await store.sameBytes(item.image.sha256) : undefined
     if (same !== undefined) return same.id === item.id ? item : { ...item, duplicateOf: { id: same.id, distance: 0, exact: true } }
-    const kept = hash === undefined ? undefined : await store.similar(hash, Math.max(duplicateDistance, reviewDistance))
     if (kept === undefined || kept.id === item.id) return item
     const { id, distance, key } = kept
     if (distance <= duplicateDistance && isSameShape(item, kept)) {

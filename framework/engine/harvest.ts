@@ -4,8 +4,8 @@ import { CrawlError, SettingsError } from '../errors.ts'
 import type { Lease } from '../frontier/frontier.ts'
 import type { ImageResponse } from '../http/response.ts'
 import { inspectImage } from '../image/inspect.ts'
-import { isStored, type FetchedItem, type Item, type Stored } from '../item.ts'
-import type { KnownImage, Store } from '../store/store.ts'
+import { isStored, type FetchedItem, type FoundItem, type Stored } from '../item.ts'
+import type { Store } from '../store/store.ts'
 
 export interface HarvesterOptions {
   readonly pipelines: readonly Middleware<FetchedItem<any>, Promise<Stored>>[]
@@ -37,10 +37,8 @@ export class Harvester {
     const { maxPixels, signal, onStored } = this.#options
     try {
       const image = await inspectImage(response, { maxPixels, signal })
-      const item = itemOf(lease)
-      const known = await this.#row(item)
-      const { id, foundAt, site } = known
-      const fetched: FetchedItem = { ...item, id, foundAt, site, attempt: lease.attempt + lease.interruptions, image }
+      const item = await this.#found(lease)
+      const fetched: FetchedItem = { ...item, attempt: lease.attempt + lease.interruptions, image }
       const stored = await this.#run(fetched, notPersisted)
       if (!isStored(stored)) throw notStored()
       onStored(fetched, stored)
@@ -49,16 +47,16 @@ export class Harvester {
     }
   }
 
-  async #row(item: Item): Promise<KnownImage> {
-    const rows = await this.#options.store.found([item], this.#options.site)
-    const known = rows.get(item.url)
-    if (known === undefined) throw new CrawlError('store', `The store has no row for ${item.url}.`)
-    return known
+  /** An image that a callback asked for by a request of its own has no row yet. */
+  async #found({ request }: Lease): Promise<FoundItem> {
+    const { store, site } = this.#options
+    if (request.item !== undefined && 'id' in request.item) return request.item
+    const item = request.item ?? { url: request.url, pageUrl: request.referer ?? request.url, data: request.meta }
+    const known = await store.found([item], site)
+    const row = known.get(item.url)
+    if (row === undefined) throw new CrawlError('store', `The store has no row for ${item.url}.`)
+    return { ...item, id: row.id, foundAt: row.foundAt, site: row.site }
   }
-}
-
-function itemOf({ request }: Lease): Item {
-  return request.item ?? { url: request.url, pageUrl: request.referer ?? request.url, data: request.meta }
 }
 
 async function notPersisted(): Promise<Stored> {

@@ -65,10 +65,13 @@ export class Outlinks {
     if (items.length > 0) {
       const known = await store.found(items, site)
       for (const item of items) {
-        if (known.get(item.url)?.settled === true) {
+        const row = known.get(item.url)
+        if (row === undefined) throw new CrawlError('store', `The store has no row for ${item.url}.`)
+        const { settled, ...found } = row
+        if (settled) {
           settledImages.set(item.url, true)
           onKnown(item)
-        } else requests.push(new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }))
+        } else requests.push(new Request(item.url, { kind: 'image', item: { ...item, ...found }, referer: item.pageUrl, depth: this.#depth + 1 }))
       }
     }
     if (requests.length === 0) return

@@ -95,9 +95,10 @@ export class Worker {
     const [url, ...fallbacks] = request.item?.fallbacks ?? []
     if (url === undefined || request.item === undefined) return
     const item = { ...request.item, url, fallbacks }
-    const known = await store.found([item], site)
-    if (known.get(url)?.settled === true) return
-    await frontier.add([request.with({ url, item })])
+    const row = (await store.found([item], site)).get(url)
+    if (row === undefined || row.settled) return
+    const { id, foundAt } = row
+    await frontier.add([request.with({ url, item: { ...item, id, foundAt, site: row.site } })])
     scheduler.added()
   }
 }

@@ -1,7 +1,7 @@
 import { UrlError } from '../errors.ts'
 import { fingerprint } from './fingerprint.ts'
 import { isWeb, parseUrl } from './url.ts'
-import type { Item } from '../item.ts'
+import type { FoundItem, Item } from '../item.ts'
 import type { Json, JsonObject } from '../json.ts'
 
 export interface RequestOptions {
@@ -32,7 +32,7 @@ export interface RequestOptions {
   /** URL of the page that this was found on, sent as Referer. */
   readonly referer?: string
   /** What an image request is for. */
-  readonly item?: Item
+  readonly item?: Item | FoundItem
 }
 
 const brand = Symbol.for('orbweaver.request')
@@ -56,7 +56,7 @@ export class Request {
   readonly dontFilter: boolean
   readonly fingerprintHeaders: readonly string[]
   readonly referer: string | undefined
-  readonly item: Item | undefined
+  readonly item: Item | FoundItem | undefined
   readonly [brand] = true
   #fingerprint: string | undefined
 

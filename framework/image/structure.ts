@@ -7,7 +7,8 @@ const topLevelBoxes: ReadonlySet<string> = new Set(['ftyp', 'meta', 'mdat', 'moo
 
 /**
  * True when the bytes end before the structure of their format does. What comes after that end is ignored, as browsers do.
- * Decoders notice most cuts, but not the missing frames of a GIF after the first, nor a PNG without its last chunk.
+ * Decoders notice most cuts, but not always the missing last rows of a JPEG that they read at a smaller scale, the later
+ * frames of a GIF, or a PNG's last chunk.
  */
 export function isCut(format: ImageFormat, bytes: Buffer): boolean {
   if (format === 'jpeg') return isJpegCut(bytes)

@@ -10,11 +10,13 @@ import { defineEntity, type InferEntity } from '@mikro-orm/core'
 export const ImageSchema = defineEntity({
   name: 'Image',
   tableName: 'image',
+  // Together, for thousands of URLs may have the bytes of one kept image.
+  indexes: [{ properties: ['sha256', 'status'] }],
   properties: (p) => ({
     id: p.bigint('number').primary(),
     /** As it was found: what is asked of the server. */
     url: p.text(),
-    /** First half of the SHA-256 of `url`: an index takes no text of any length, and this one is a third of the size. */
+    /** First half of the SHA-256 of the canonical URL: all spellings have one row, and an index takes no text of any length. */
     urlKey: p.string().length(32).unique(),
     /** Where the file is, relative to the folder of images. Null for everything that isn't kept. */
     path: p.text().nullable(),
@@ -24,7 +26,7 @@ export const ImageSchema = defineEntity({
     /** True for a picture of which the hashes say nothing: only equal bytes are its duplicates. */
     flat: p.boolean().nullable(),
     /** Of the bytes that came, in 64 hexadecimal digits. */
-    sha256: p.string().length(64).nullable().index(),
+    sha256: p.string().length(64).nullable(),
     width: p.integer().nullable(),
     height: p.integer().nullable(),
     /** Bytes. */

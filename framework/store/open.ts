@@ -1,3 +1,4 @@
+import type { CanonicalizeOptions } from '../http/url.ts'
 import type { Log } from '../log.ts'
 import { parseAddress } from './address.ts'
 import type { HashName } from './kept-hashes.ts'
@@ -10,6 +11,8 @@ export interface OpenStoreOptions {
   readonly dataDir: string
   /** Which hash `similar` compares. */
   readonly hash: HashName
+  /** How URLs are compared. Default: as `canonicalizeUrl` does. */
+  readonly urls?: CanonicalizeOptions
   readonly log: Log
   /** Ends all waiting. */
   readonly signal: AbortSignal
@@ -22,7 +25,7 @@ export interface OpenStoreOptions {
  * that is needed are loaded here, not with the program.
  * @throws SettingsError when the setting is wrong, StorageError when the database can't be used.
  */
-export async function openStore({ database, dataDir, hash, ...options }: OpenStoreOptions): Promise<Store> {
+export async function openStore({ database, dataDir, hash, urls = {}, ...options }: OpenStoreOptions): Promise<Store> {
   const address = parseAddress(database, dataDir)
   const [{ connect }, { prepareTables }, { KeptHashes }, { Outage, explain }, { SqlStore }] = await Promise.all([
     import('./connect.ts'),
@@ -37,7 +40,7 @@ export async function openStore({ database, dataDir, hash, ...options }: OpenSto
     await prepareTables(orm, address)
     const hashes = new KeptHashes({ orm, hash, shared: address.dialect === 'postgresql' })
     await hashes.load()
-    return new SqlStore({ orm, address, hashes, outage: new Outage({ ...options, location }) })
+    return new SqlStore({ orm, address, hashes, urls, outage: new Outage({ ...options, location }) })
   } catch (error) {
     await orm.close(true)
     throw explain(error, location)

@@ -2,30 +2,66 @@ import type { SqlEntityManager } from '@mikro-orm/libsql'
 import { LockMode } from '@mikro-orm/core'
 import { CrawlError } from '../errors.ts'
 import { createStored, type FetchedItem, type Stored } from '../item.ts'
-import type { Orm } from './connect.ts'
-import { ImageSchema, type ImageRow } from './entities.ts'
+import { transact, type Orm } from './connect.ts'
+import { ImageSchema } from './entities.ts'
 import type { KeptHashes } from './kept-hashes.ts'
 import { storableJson, storableText } from './storable.ts'
-import type { Refusal } from './store.ts'
+import type { ImageStatus, Refusal } from './store.ts'
 
 /** A refusal with its URL's key. */
 export interface Refused extends Omit<Refusal, 'url'> {
   readonly urlKey: string
 }
 
-/** Read for every row of a batch; `data` is only written. */
-const fields = ['id', 'status', 'path', 'settled', 'duplicateOf', 'flat', 'downloadedAt'] as const
+/** What an image's row becomes. */
+interface Row {
+  readonly id: number
+  readonly urlKey: string
+  readonly url: string
+  readonly foundAt: Date
+  readonly pageUrl: string
+  readonly sourceSite: string
+  path: string | null
+  aHash: string | null
+  dHash: string | null
+  pHash: string | null
+  flat: boolean | null
+  sha256: string | null
+  width: number | null
+  height: number | null
+  fileSize: number | null
+  contentType: string | null
+  format: string | null
+  frames: number | null
+  downloadedAt: Date | null
+  altText: string | null
+  data: object
+  status: ImageStatus
+  duplicateOf: number | null
+  distance: number | null
+  reviewOf: number | null
+  reviewDistance: number | null
+  reason: string | null
+  message: string | null
+  attempts: number
+  settled: boolean
+}
+
 const keptStatuses = ['downloaded', 'duplicate'] as const
 
-type Rows = ReadonlyMap<number, ImageRow>
+/** What tells one row from another, and what never changes: all else is written. */
+const fixed = ['id', 'urlKey', 'url', 'foundAt', 'pageUrl', 'sourceSite'] as const
+
+type Rows = ReadonlyMap<number, Row>
 
 /** Commits items in one transaction, then brings the hashes in memory in step. What is kept already stays as it is. */
 export async function saveAll(orm: Orm, hashes: KeptHashes, items: readonly FetchedItem[]): Promise<Stored[]> {
-  const { stored, kept, repeated, replaced } = await orm.em.fork().transactional(async (em) => {
+  const { stored, kept, repeated, replaced } = await transact(orm, async (em) => {
     const rows = await readRows(em, items)
+    const changed = new Set<Row>()
     const kept: FetchedItem[] = []
     const repeated: FetchedItem[] = []
-    const replaced: number[] = []
+    const replaced: { from: number; to: number }[] = []
     const stored: Stored[] = []
     for (const item of items) {
       const row = rows.get(item.id)
@@ -35,18 +71,21 @@ export async function saveAll(orm: Orm, hashes: KeptHashes, items: readonly Fetc
         stored.push(createStored(row.id, row.status))
         continue
       }
-      const replacedId = fill(row, item, rows)
-      if (replacedId !== undefined) {
-        await em.flush()
-        await repoint(em, replacedId, row.id)
-        replaced.push(replacedId)
+      const old = fill(row, item, rows)
+      changed.add(row)
+      if (old !== undefined) {
+        changed.add(old)
+        repointRead(rows, old.id, row.id)
+        replaced.push({ from: old.id, to: row.id })
       }
       if (item.duplicateOf === undefined) kept.push(item)
       stored.push(createStored(row.id, item.duplicateOf === undefined ? 'downloaded' : 'duplicate'))
     }
+    await writeRows(em, [...changed])
+    for (const { from, to } of replaced) await repoint(em, from, to)
     return { stored, kept, repeated, replaced }
   })
-  for (const id of replaced) hashes.delete(id)
+  for (const { from } of replaced) hashes.delete(from)
   // A commit whose answer was lost is repeated: its rows are kept, its hashes aren't here.
   const added = [...kept, ...repeated.filter(({ id }) => !hashes.has(id))]
   for (const item of added) if (item.hashes !== undefined) hashes.add(item.id, item.hashes)
@@ -55,13 +94,10 @@ export async function saveAll(orm: Orm, hashes: KeptHashes, items: readonly Fetc
 
 /** Remembers in one transaction what wasn't kept. A row that is kept is not touched. */
 export async function refuseAll(orm: Orm, refusals: readonly Refused[]): Promise<void[]> {
-  await orm.em.fork().transactional(async (em) => {
-    const urlKey = { $in: refusals.map((refusal) => refusal.urlKey) }
-    const rows = await em.find(ImageSchema, { urlKey, status: { $nin: [...keptStatuses] } }, { fields: ['id', 'urlKey'], orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE })
-    const byKey = new Map(rows.map((row) => [row.urlKey, row]))
+  await transact(orm, async (em) => {
     for (const { urlKey, status, reason, message, attempts, settled } of refusals) {
-      const row = byKey.get(urlKey)
-      if (row !== undefined) Object.assign(row, { status, reason, message, attempts, settled })
+      const query = em.createQueryBuilder(ImageSchema).update({ status, reason, message, attempts, settled })
+      await query.where({ urlKey, status: { $nin: [...keptStatuses] } }).execute('run')
     }
   })
   return refusals.map(() => undefined)
@@ -70,12 +106,31 @@ export async function refuseAll(orm: Orm, refusals: readonly Refused[]): Promise
 /** The rows of the items and of the pictures that they refer to, locked in one order so that processes can't wait for each other in a ring. */
 async function readRows(em: SqlEntityManager, items: readonly FetchedItem[]): Promise<Rows> {
   const ids = new Set(items.flatMap(({ id, duplicateOf, review, replaces }) => [id, duplicateOf?.id, review?.id, replaces?.id].filter((id) => id !== undefined)))
-  const rows = await em.find(ImageSchema, { id: { $in: [...ids] } }, { fields, orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE })
-  return new Map(rows.map((row) => [row.id, row as ImageRow]))
+  const query = em.createQueryBuilder(ImageSchema).select('*').where({ id: { $in: [...ids] } }).orderBy({ id: 'asc' }).setLockMode(LockMode.PESSIMISTIC_WRITE)
+  const rows = await query.execute<Row[]>('all', true)
+  return new Map(rows.map((row) => [Number(row.id), { ...row, id: Number(row.id), duplicateOf: toId(row.duplicateOf), reviewOf: toId(row.reviewOf) }]))
 }
 
-/** Fills the row of an item, and answers the id of the row whose place it takes. */
-function fill(row: ImageRow, item: FetchedItem, rows: Rows): number | undefined {
+/** PostgreSQL gives a bigint as a text. */
+const toId = (value: number | string | null): number | null => (value === null ? null : Number(value))
+
+/** One statement for all: the rows are there, so each is a conflict. */
+async function writeRows(em: SqlEntityManager, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return
+  const written = (Object.keys(rows[0] as Row) as (keyof Row)[]).filter((name) => !(fixed as readonly string[]).includes(name))
+  await em.createQueryBuilder(ImageSchema).insert(rows as never).onConflict('id').merge(written as never).execute('run')
+}
+
+/** Rows of this batch that were read before their original was replaced. */
+function repointRead(rows: Rows, from: number, to: number): void {
+  for (const row of rows.values()) {
+    if (row.duplicateOf === from && row.id !== to) row.duplicateOf = to
+    if (row.reviewOf === from && row.id !== to) row.reviewOf = to
+  }
+}
+
+/** Fills the row of an item, and answers the row whose place it takes. */
+function fill(row: Row, item: FetchedItem, rows: Rows): Row | undefined {
   const { image, hashes, duplicateOf, review, replaces } = item
   Object.assign(row, {
     ...{ sha256: image.sha256, width: image.width, height: image.height, fileSize: image.size },
@@ -95,7 +150,7 @@ function fill(row: ImageRow, item: FetchedItem, rows: Rows): number | undefined 
   if (old?.status === 'downloaded') {
     // Its path stays until the file is gone: a crash before that is found by `abandoned`.
     Object.assign(old, { status: 'duplicate', duplicateOf: row.id, distance: replaces?.distance, reason: 'near' })
-    return old.id
+    return old
   }
   const similar = review ?? replaces
   if (similar !== undefined) Object.assign(row, { reviewOf: present(similar.id, rows), reviewDistance: similar.distance })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Batcher } from '../async/batcher.ts'
 import { CrawlError, messageOf } from '../errors.ts'
+import { canonicalizeUrl, type CanonicalizeOptions } from '../http/url.ts'
 import type { FetchedItem, Item, Stored } from '../item.ts'
 import type { Address } from './address.ts'
 import { disconnect, type Orm } from './connect.ts'
@@ -16,6 +17,8 @@ export interface SqlStoreOptions {
   readonly address: Address
   readonly hashes: KeptHashes
   readonly outage: Outage
+  /** How URLs are compared: all spellings of one have one row. */
+  readonly urls: CanonicalizeOptions
 }
 
 interface Found {
@@ -36,6 +39,16 @@ interface KnownRow {
   readonly settled: boolean
   readonly foundAt: Date
   readonly sourceSite: string
+}
+
+/** As the driver gives it: PostgreSQL's large numbers are texts. */
+interface KeptRow {
+  readonly id: number | string
+  readonly width: number
+  readonly height: number
+  readonly file_size: number | string
+  readonly frames: number
+  readonly path: string
 }
 
 /** So many milliseconds a first write waits for others. */
@@ -63,14 +76,19 @@ export class SqlStore implements Store {
   }
 
   async found(items: readonly Item[], site: string): Promise<ReadonlyMap<string, KnownImage>> {
-    const waiting = items.map((item) => ({ url: item.url, found: toFound(item, site) }))
+    const waiting = items.map((item) => ({ url: item.url, found: toFound(item, this.#keyOf(item.url), site) }))
     return new Map(await Promise.all(waiting.map(async ({ url, found }) => [url, await this.#finds.add(found)] as const)))
   }
 
   async known(urls: readonly string[]): Promise<ReadonlyMap<string, KnownImage>> {
-    const byKey = new Map(urls.map((url) => [keyOf(url), url]))
-    const known = await this.#options.outage.run(() => this.#readKnown([...byKey.keys()]))
-    return new Map([...known].map(([key, image]) => [byKey.get(key) ?? '', image]))
+    const keys = new Map(urls.map((url) => [url, this.#keyOf(url)]))
+    const known = await this.#options.outage.run(() => this.#readKnown([...new Set(keys.values())]))
+    const byUrl = new Map<string, KnownImage>()
+    for (const [url, key] of keys) {
+      const image = known.get(key)
+      if (image !== undefined) byUrl.set(url, image)
+    }
+    return byUrl
   }
 
   save(item: FetchedItem): Promise<Stored> {
@@ -78,11 +96,11 @@ export class SqlStore implements Store {
   }
 
   refuse({ url, ...refusal }: Refusal): Promise<void> {
-    return this.#refusals.add({ ...refusal, urlKey: keyOf(url), reason: storableText(refusal.reason, 200), message: storableText(refusal.message, 2_000) })
+    return this.#refusals.add({ ...refusal, urlKey: this.#keyOf(url), reason: storableText(refusal.reason, 200), message: storableText(refusal.message, 2_000) })
   }
 
   sameBytes(sha256: string): Promise<KeptImage | undefined> {
-    return this.#readKept({ sha256 }, 0)
+    return this.#readKept('sha256', sha256, 0)
   }
 
   async similar(hash: string, distance: number): Promise<KeptImage | undefined> {
@@ -90,7 +108,7 @@ export class SqlStore implements Store {
     for (;;) {
       const nearest = await outage.run(() => hashes.nearest(hash, distance))
       if (nearest === undefined) return undefined
-      const kept = await this.#readKept({ id: nearest.id }, nearest.distance)
+      const kept = await this.#readKept('id', nearest.id, nearest.distance)
       if (kept !== undefined) return kept
       hashes.delete(nearest.id)
     }
@@ -118,6 +136,11 @@ export class SqlStore implements Store {
   async close(): Promise<void> {
     await Promise.all([this.#finds.drain(), this.#saves.drain(), this.#refusals.drain()])
     await disconnect(this.#options.orm, this.#options.address)
+  }
+
+  /** Half a SHA-256 of the canonical URL: two of them with one key are not to be expected among any number of images. */
+  #keyOf(url: string): string {
+    return createHash('sha256').update(canonicalizeUrl(url, this.#options.urls)).digest('hex').slice(0, 32)
   }
 
   #query() {
@@ -150,22 +173,18 @@ export class SqlStore implements Store {
     return known
   }
 
-  async #readKept(where: { readonly id: number } | { readonly sha256: string }, distance: number): Promise<KeptImage | undefined> {
-    const query = () => this.#query().select(['id', 'width', 'height', 'fileSize', 'frames', 'path']).where({ ...where, status: 'downloaded' }).orderBy({ id: 'asc' }).limit(1)
-    const [row] = await this.#options.outage.run(() => query().execute<Record<string, string | number>[]>('all', true))
+  /** Plain SQL: every image asks, and building the query costs more than answering it. */
+  async #readKept(column: 'id' | 'sha256', value: number | string, distance: number): Promise<KeptImage | undefined> {
+    const { orm, outage } = this.#options
+    const sql = `select id, width, height, file_size, frames, path from image where ${column} = ? and status = 'downloaded' order by id limit 1`
+    const [row] = await outage.run(() => orm.em.getConnection().execute<KeptRow[]>(sql, [value]))
     if (row === undefined) return undefined
-    const { id, width, height, fileSize, frames, path } = row
-    return { id: Number(id), distance, width: Number(width), height: Number(height), size: Number(fileSize), frames: Number(frames), key: String(path) }
+    const { id, width, height, file_size: size, frames, path: key } = row
+    return { id: Number(id), distance, width, height, size: Number(size), frames, key }
   }
 }
 
-/** Half a SHA-256: two URLs with one key are not to be expected among any number of images. */
-function keyOf(url: string): string {
-  return createHash('sha256').update(url).digest('hex').slice(0, 32)
-}
-
-function toFound({ url, pageUrl, alt, data }: Item, site: string): Found {
-  const key = keyOf(url)
+function toFound({ url, pageUrl, alt, data }: Item, key: string, site: string): Found {
   try {
     const row = { url: storableText(url, Infinity), urlKey: key, pageUrl: storableText(pageUrl, Infinity), altText: alt === undefined ? null : storableText(alt), data: storableJson(data), sourceSite: site }
     return { key, row }

@@ -1,6 +1,6 @@
 import { isCrawlError, StorageError } from '../errors.ts'
 import type { Address } from './address.ts'
-import type { Orm } from './connect.ts'
+import { transact, type Orm } from './connect.ts'
 
 /** A change of the tables, written by hand: comparing a user's database with the entities could rename or drop his columns. */
 interface Step {
@@ -22,7 +22,7 @@ const advisoryLock = 704_912_335
  * @throws StorageError when the tables are not ours or of a newer version; they are left as they were.
  */
 export async function prepareTables(orm: Orm, address: Address): Promise<void> {
-  await orm.em.fork().transactional(async (em) => {
+  await transact(orm, async (em) => {
     const run = (sql: string, parameters: readonly unknown[] = []) => em.getConnection().execute<Record<string, unknown>[]>(sql, [...parameters], 'all', em.getTransactionContext())
     if (address.dialect === 'postgresql') await run('select pg_advisory_xact_lock(?)', [advisoryLock])
     const tables = (await run(tablesQuery[address.dialect])).map(({ name }) => name)
