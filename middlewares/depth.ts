@@ -6,14 +6,12 @@ import { Request, type SpiderMiddleware } from 'orbweaver'
  */
 export const depth: SpiderMiddleware = ({ settings, stats }) => {
   const { maxDepth } = settings.pages
+  if (maxDepth === 0) return (page, next) => next(page)
   return async function* depth(page, next) {
     for await (const result of next(page)) {
-      if (!Request.is(result) || result.kind !== 'page') yield result
-      else {
-        const request = result.depth > 0 ? result : result.with({ depth: page.request.depth + 1 })
-        if (maxDepth === 0 || request.depth <= maxDepth) yield request
-        else stats.add('depth/dropped')
-      }
+      const isTooDeep = Request.is(result) && result.kind === 'page' && (result.depth || page.request.depth + 1) > maxDepth
+      if (isTooDeep) stats.add('depth/dropped')
+      else yield result
     }
   }
 }

@@ -11,7 +11,6 @@ const root = new URL('../../', import.meta.url)
 /** In a clone the sources lie beside this file; an installed package has what was built from them. */
 const isClone = existsSync(new URL('framework/index.ts', root))
 const built = isClone ? root : new URL('dist/', root)
-const extension = isClone ? '.ts' : '.js'
 const args = process.argv.slice(2)
 const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 
@@ -38,22 +37,24 @@ function commandOfProject() {
 function handler(name) {
   return async (/** @type {Record<string, unknown>} */ options) => {
     await registerLoaders()
-    const { runCommand } = await import(new URL(`framework/cli/main${extension}`, built).href)
+    const { runCommand } = isClone ? await import('./main.ts') : await import(new URL('framework/cli/main.js', built).href)
     await runCommand(name, options)
   }
 }
 
+/** Has node run TypeScript, and find this copy of the package under its name from wherever settings and spiders are. */
 async function registerLoaders() {
   const { register } = await import('tsx/esm/api')
   register({ tsconfig: false })
-  const url = (/** @type {string} */ path) => new URL(`${path}/index${extension}`, built).href
-  const packages = { 'orbweaver': url('framework'), 'orbweaver/middlewares': url('middlewares'), 'orbweaver/pipelines': url('pipelines') }
+  const extension = isClone ? '.ts' : '.js'
+  const urlOf = (/** @type {string} */ folder) => new URL(`${folder}/index${extension}`, built).href
+  const packages = { 'orbweaver': urlOf('framework'), 'orbweaver/middlewares': urlOf('middlewares'), 'orbweaver/pipelines': urlOf('pipelines') }
   const hook = new URL(`framework/cli/resolve-hook${extension}`, built)
   const { registerHooks } = /** @type {{ registerHooks?: (hooks: object) => void }} */ (/** @type {unknown} */ (module))
   if (registerHooks === undefined) return module.register(hook, { data: { packages, root: root.href } })
-  const { initialize, resolve } = await import(hook.href)
-  initialize({ packages, root: root.href })
-  registerHooks({ resolve })
+  const hooks = isClone ? await import('./resolve-hook.ts') : await import(hook.href)
+  hooks.initialize({ packages, root: root.href })
+  registerHooks({ resolve: hooks.resolve })
 }
 
 async function parse() {
@@ -66,12 +67,12 @@ async function parse() {
   const logJson = /** @type {const} */ ({ type: 'boolean', describe: 'Log as JSON, one line for each event' })
   const running = { quiet, verbose, 'log-json': logJson, json }
 
-  const command = yargs(args)
+  const cli = yargs(args)
     .scriptName('crawl')
     .locale('en')
     .parserConfiguration({ 'greedy-arrays': false, 'parse-numbers': false, 'parse-positional-numbers': false, 'dot-notation': false })
     .usage('$0 <command>\n\nHarvests images from websites: nothing is downloaded twice, kept twice or lost.')
-    .command('run <spider>', 'Crawl with a spider of the project; go on where it stopped', (yargs) => yargs
+    .command('run <spider>', 'Crawl with a spider of the project; go on where it stopped', (command) => command
       .positional('spider', { type: 'string', demandOption: true, describe: 'Name of a file in spiders/, without .ts' })
       .options({
         arg, set,
@@ -84,15 +85,15 @@ async function parse() {
       .example('$0 run gallery --limit 20', 'Look at what comes before you take it all')
       .example('$0 run gallery -a site=http://127.0.0.1:7447/ -s slot.delayMs=1s', 'With an argument and a setting')
       .epilogue('Exit codes: 0 done, 1 unexpected error, 2 usage or settings, 3 fewer images than expect.images, 4 stopped by a limit, 5 every host left asks for patience, 6 database or disk, 130 and 143 stopped by a signal. After 4, 5, 6, 130 and 143 the same command goes on.'), handler('run'))
-    .command('status [spider]', 'What the spiders have harvested, and what is left to do', (yargs) => yargs
+    .command('status [spider]', 'What the spiders have harvested, and what is left to do', (command) => command
       .positional('spider', { type: 'string', describe: 'Only this one' })
       .options({ set, json, verbose, project }), handler('status'))
-    .command('list', 'The spiders of the project', (yargs) => yargs
+    .command('list', 'The spiders of the project', (command) => command
       .options({ json, verbose, project }), handler('list'))
-    .command('settings [path]', 'The settings, with where each value comes from', (yargs) => yargs
+    .command('settings [path]', 'The settings, with where each value comes from', (command) => command
       .positional('path', { type: 'string', describe: 'Only this one or this group, such as slot' })
       .options({ spider: { type: 'string', requiresArg: true, describe: 'With the settings of this spider' }, set, json, verbose, project }), handler('settings'))
-    .command('demo', 'Crawl a site that is in the package: no internet, about ten seconds', (yargs) => yargs
+    .command('demo', 'Crawl a site that is in the package: no internet, about ten seconds', (command) => command
       .options({
         port: { type: 'string', default: '7447', requiresArg: true, describe: 'Port of the site on this machine' },
         fresh: { type: 'boolean', conflicts: 'keep', describe: "Remove the last demo's images and database first" },
@@ -112,7 +113,9 @@ async function parse() {
       throw error ?? new UsageError(message)
     })
   try {
-    await command.parseAsync()
+    if (args.length > 0) return void (await cli.parseAsync())
+    cli.showHelp('error')
+    process.exitCode = 2
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof Error && error.name === 'YError')) throw error
     const name = ['run', 'status', 'list', 'settings', 'demo'].find((known) => known === args[0])

@@ -6,7 +6,7 @@ import { commandLine } from './command-line.ts'
 import { holdsSettings } from './project.ts'
 
 /** The port of the demo site unless another one is asked for. */
-export const demoPort = '7447'
+const demoPort = '7447'
 
 /** The name under which a demo's run and rows are kept: on another port it has other URLs, and is another site. */
 export function demoName(port: string): string {

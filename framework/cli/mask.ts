@@ -1,5 +1,5 @@
 /** `text` with the passwords of URLs in it made unreadable. */
-export function maskPasswords(text: string): string {
+function maskPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s:@/]*:)\S*@/g, '$1***@').replace(/([?&](?:password|sslpassword)=)[^&\s]*/gi, '$1***')
 }
 

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 /** Colours a text, or leaves it as it is. */
 export type Paint = (style: Style, text: string) => string

@@ -62,7 +62,7 @@ export class Progress {
 }
 
 /** Hosts that are paused, the longest pause first, then those that have been slowed. */
-export function slowest(slots: readonly SlotState[], max = 3): SlotState[] {
+function slowest(slots: readonly SlotState[], max = 3): SlotState[] {
   return slots
     .filter(({ pausedUntil, reason }) => pausedUntil > 0 || reason !== '')
     .sort((a, b) => b.pausedUntil - a.pausedUntil || b.delayMs - a.delayMs)

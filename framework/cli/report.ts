@@ -40,7 +40,7 @@ export function renderReport(summary: RunSummary, { paint = plainPaint, previous
 }
 
 /** What ended a run, in a few words. */
-export function describeEnd({ reason, limit, durationMs, left, resumed }: RunSummary): string {
+function describeEnd({ reason, limit, durationMs, left, resumed }: RunSummary): string {
   const time = formatDuration(durationMs)
   const rest = left.pending > 0 ? `, ${formatCounted(left.pending, 'request')} left` : ''
   switch (reason) {
@@ -59,6 +59,7 @@ export function describeEnd({ reason, limit, durationMs, left, resumed }: RunSum
 
 function describeNothingNew(summary: RunSummary, previousRunAt: number | undefined): string[] {
   const known = summary.stats['images/known'] ?? 0
+  if (summary.reason === 'finished' && !summary.outcomes.some(({ kind, state }) => kind === 'page' && state === 'done')) return ['No page could be read.']
   if (summary.reason !== 'finished' || known === 0 || countWork(summary.stats).images > 0) return []
   return [`0 images downloaded: all ${formatCount(known)} are known${previousRunAt === undefined ? '' : ` since the run of ${formatDate(previousRunAt)}`}.`]
 }

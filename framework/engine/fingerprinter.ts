@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { fingerprint, fingerprintOfUrl } from '../http/fingerprint.ts'
 import type { Request } from '../http/request.ts'
 import { canonicalizeUrl, type CanonicalizeOptions } from '../http/url.ts'
@@ -8,13 +7,9 @@ export interface FingerprinterOptions extends CanonicalizeOptions {
   readonly headers: readonly string[]
 }
 
-/** The links of a site's navigation come again on every page: so many fingerprints of plain URLs are remembered. */
-const remembered = 20_000
-
 /** What tells requests apart in one crawl, by its settings. */
 export class Fingerprinter {
   readonly #options: FingerprinterOptions
-  readonly #cache = new LRUCache<string, string>({ max: remembered })
 
   constructor(options: FingerprinterOptions) {
     this.#options = options
@@ -29,11 +24,6 @@ export class Fingerprinter {
 
   /** Of a plain GET. */
   ofUrl(url: string): string {
-    let value = this.#cache.get(url)
-    if (value === undefined) {
-      value = fingerprintOfUrl(canonicalizeUrl(url, this.#options))
-      this.#cache.set(url, value)
-    }
-    return value
+    return fingerprintOfUrl(canonicalizeUrl(url, this.#options))
   }
 }

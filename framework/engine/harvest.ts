@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { unlink } from 'node:fs/promises'
 import { compose, type Middleware } from '../compose.ts'
 import { CrawlError, SettingsError } from '../errors.ts'
 import type { Lease } from '../frontier/frontier.ts'
@@ -43,7 +43,7 @@ export class Harvester {
       if (!isStored(stored)) throw notStored()
       onStored(fetched, stored)
     } finally {
-      await rm(response.path, { force: true })
+      await removeTemporary(response.path)
     }
   }
 
@@ -56,6 +56,15 @@ export class Harvester {
     const row = known.get(item.url)
     if (row === undefined) throw new CrawlError('store', `The store has no row for ${item.url}.`)
     return { ...item, id: row.id, foundAt: row.foundAt, site: row.site }
+  }
+}
+
+/** Keeping an image has moved its file already. */
+async function removeTemporary(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
 }
 

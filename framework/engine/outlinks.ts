@@ -39,20 +39,21 @@ export class Outlinks {
   }
 
   /**
-   * Takes a request or an item. Resolves at once unless enough is held to be written.
+   * Takes a request or an item, and answers a promise when enough is held to be written.
    * @throws CrawlError when it is neither, or its callback is no method of the spider.
    */
-  async add(result: Request | Item<any>): Promise<void> {
+  add(result: Request | Item<any>): Promise<void> | undefined {
     const { frontier, fingerprinter, settledImages } = this.#options
     if (Request.is(result)) {
       this.#checkCallback(result)
-      if (result.dontFilter || !frontier.has(fingerprinter.ofRequest(result))) this.#requests.push(result)
+      // A request that was made without `follow` is one link further than its page too.
+      if (result.dontFilter || !frontier.has(fingerprinter.ofRequest(result))) this.#requests.push(result.depth > 0 ? result : result.with({ depth: this.#depth + 1 }))
     } else {
       checkItem(result)
       const { url } = result
       if (!this.#items.has(url) && !settledImages.has(url) && !frontier.has(fingerprinter.ofUrl(url))) this.#items.set(url, result)
     }
-    if (this.#requests.length + this.#items.size >= maxHeld) await this.flush()
+    return this.#requests.length + this.#items.size >= maxHeld ? this.flush() : undefined
   }
 
   /** Writes what is held: rows of images first, then the requests. */

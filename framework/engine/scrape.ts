@@ -31,7 +31,8 @@ export class Scraper {
       try {
         for await (const result of results) {
           limit.throwIfAborted()
-          await outlinks.add(result)
+          const written = outlinks.add(result)
+          if (written !== undefined) await written
         }
       } catch (error) {
         if (!signal.aborted) await outlinks.flush()

@@ -1,9 +1,11 @@
 import { constants } from 'node:fs'
-import { access, copyFile, link, mkdir, open, rename, rm, stat, unlink } from 'node:fs/promises'
+import { access, copyFile, link, mkdir, open, rm, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { messageOf, StorageError } from '../errors.ts'
+import { StorageError } from '../errors.ts'
+import { storing } from './failure.ts'
 import type { Files } from './files.ts'
 import { checkKey } from './key.ts'
+import { renameExclusively } from './rename-exclusively.ts'
 import { sameContent } from './same-content.ts'
 import { TemporaryFolder } from './temporary-folder.ts'
 
@@ -89,7 +91,7 @@ export class DiskFiles implements Files {
       const { code = '' } = error as NodeJS.ErrnoException
       if (code === 'EEXIST') return false
       if (code === 'EXDEV') return this.#placeFromElsewhere(path, target)
-      if (noLinks.has(code)) return placeWithoutLink(path, target)
+      if (noLinks.has(code)) return renameExclusively(path, target)
       if (code === 'ENOENT' && this.#made.delete(dirname(target)) && (await exists(path))) {
         await this.#makeFolder(dirname(target))
         return this.#place(path, target)
@@ -113,19 +115,6 @@ export class DiskFiles implements Files {
       await rm(copy, { force: true })
     }
   }
-}
-
-/** Takes the name first, with an empty file, so that no other file can be overwritten. */
-async function placeWithoutLink(path: string, target: string): Promise<boolean> {
-  try {
-    await (await open(target, 'wx')).close()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // An empty one was left by a crash in between: no image is empty.
-    if ((await stat(target)).size > 0) return false
-  }
-  await rename(path, target)
-  return true
 }
 
 /** The file is there: fine when it holds the same bytes, as after a crash before its row was written. */
@@ -159,25 +148,4 @@ async function exists(path: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
     throw error
   }
-}
-
-/** Runs work on the folder; its failures say what to do. */
-async function storing<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw explain(error, folder)
-  }
-}
-
-function explain(error: unknown, folder: string): unknown {
-  const { code = '' } = error as NodeJS.ErrnoException
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new StorageError(`The disk is full: the folder of images ${folder} can't be written. Free some space, then run the same command again; nothing is lost.`, { reason: 'disk is full', cause: error })
-  }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOTDIR' || code === 'EEXIST') {
-    return new StorageError(`The folder of images ${folder} can't be written: ${messageOf(error)}. Check its rights, or set files to another folder.`, { cause: error })
-  }
-  if (code !== '') return new StorageError(`A file of the folder of images ${folder} can't be written or read: ${messageOf(error)}.`, { cause: error })
-  return error
 }

@@ -115,6 +115,8 @@ export class PageResponse extends Response {
   #decoded: DecodedText | undefined
   #markup: Markup | undefined
   #base: URL | undefined
+  /** By their absolute form. */
+  readonly #resolved = new Map<string, URL>()
   #$: Cheerio.CheerioAPI | undefined
 
   constructor(options: PageResponseOptions) {
@@ -204,7 +206,7 @@ export class PageResponse extends Response {
   ): Item<Data> {
     const { alt = '', fallbacks = [] } = options
     return {
-      url: this.#absolute(url),
+      url: this.#parse(url).href,
       pageUrl: this.url,
       data,
       ...(alt === '' ? {} : { alt }),
@@ -220,7 +222,7 @@ export class PageResponse extends Response {
   follow(url: string, callback: Callback<{}>, options?: RequestOptions): Request
   follow<Meta extends JsonObject>(url: string, callback: Callback<Meta>, options: RequestOptions & { readonly meta: Meta }): Request
   follow(url: string, callback?: Callback<any>, options: RequestOptions = {}): Request {
-    return new Request(this.#absolute(url), {
+    return new Request(this.#parse(url), {
       depth: this.request.depth + 1,
       referer: this.url,
       ...(callback === undefined ? {} : { callback: callback.name }),
@@ -228,15 +230,19 @@ export class PageResponse extends Response {
     })
   }
 
-  #absolute(url: string): string {
-    return parseUrl(url, this.base, this.encoding).href
+  /** What `links()` and `images()` have resolved isn't parsed again. */
+  #parse(url: string): URL {
+    return this.#resolved.get(url) ?? parseUrl(url, this.base, this.encoding)
   }
 
   #resolveAll(urls: readonly string[]): string[] {
     const found = new Set<string>()
     for (const url of urls) {
-      const absolute = this.resolve(url)
-      if (absolute !== undefined) found.add(absolute)
+      const parsed = this.#resolved.get(url) ?? tryParse(url, this.base, this.encoding)
+      if (parsed === undefined || !isWeb(parsed.protocol)) continue
+      const { href } = parsed
+      this.#resolved.set(href, parsed)
+      found.add(href)
     }
     return [...found]
   }

@@ -23,6 +23,7 @@ export interface CanonicalizeOptions {
  * @throws UrlError when `url` isn't absolute or is malformed.
  */
 export function canonicalizeUrl(url: string | URL, options: CanonicalizeOptions = {}): string {
+  if (typeof url === 'string' && plain.test(url)) return url
   const parsed = typeof url === 'string' ? parseUrl(url, undefined, options.encoding) : url
   const fragment = options.keepFragments === true ? parsed.hash : ''
   if (!isWeb(parsed.protocol) && parsed.protocol !== 'ftp:') {
@@ -34,6 +35,9 @@ export function canonicalizeUrl(url: string | URL, options: CanonicalizeOptions 
   const credentials = parsed.username + (parsed.password === '' ? '' : `:${parsed.password}`)
   return `${parsed.protocol}//${credentials === '' ? '' : `${credentials}@`}${parsed.host}${path}${query}${fragment}`
 }
+
+/** URLs that are canonical as they stand: most links of most pages, which then needn't be parsed. */
+const plain = /^https?:\/\/(?:[a-z][a-z-]*(?:\.[a-z][a-z-]*)*|(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3})(?::(?!(?:80|443)\/)[1-9]\d{0,4})?(?:\/(?!\.{1,2}(?:\/|$))[\w\-.~!$&'()*,=:@|[\]+]*)+$/
 
 /**
  * Parses `url` as browsers do (WHATWG URL), relative to `base` when given.
@@ -83,9 +87,11 @@ const plainInPath = /[A-Za-z0-9\-._~!$&'()*,=:@|[\]]/
 function canonicalPath(path: string, ignored: readonly string[]): string {
   let canonical = path
   if (canonical.includes('%')) {
-    canonical = canonical.replace(/%([0-9a-f]{2})/gi, (escape, hex: string) => {
+    canonical = canonical.replace(/%([0-9a-f]{2})/gi, (escape, hex: string, at: number) => {
       const character = String.fromCharCode(parseInt(hex, 16))
-      return plainInPath.test(character) ? character : escape.toUpperCase()
+      // Behind a % that begins no escape, a letter or digit could make it begin one.
+      const isBehindStray = /%[0-9a-f]?$/i.test(path.slice(Math.max(0, at - 2), at))
+      return plainInPath.test(character) && !isBehindStray ? character : escape.toUpperCase()
     })
   }
   if (/[\^`{}"<> ]/.test(canonical)) canonical = canonical.replace(/[\^`{}"<> ]/g, (text) => hexEscape(text.charCodeAt(0)))

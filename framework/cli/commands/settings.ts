@@ -1,7 +1,9 @@
+import { stripVTControlCharacters } from 'node:util'
 import { SettingsError } from '../../errors.ts'
 import { closest } from '../../settings/closest.ts'
 import { describeSettings } from '../../settings/load.ts'
 import { parseAssignments } from '../assignments.ts'
+import { cleanText } from '../clean.ts'
 import { alignColumns } from '../columns.ts'
 import { maskValue } from '../mask.ts'
 import { createPaint, type Paint } from '../paint.ts'
@@ -26,7 +28,7 @@ interface ShownSetting {
 }
 
 /** `crawl settings` */
-export async function showSettings({ path, spider: name, set, json, project: folder }: SettingsCommandOptions): Promise<number> {
+export async function showSettings({ path: wanted, spider: name, set, json, project: folder }: SettingsCommandOptions): Promise<number> {
   const root = findProject(folder)
   process.chdir(root)
   const project = await loadProject(root)
@@ -38,26 +40,25 @@ export async function showSettings({ path, spider: name, set, json, project: fol
     const { description = '', variable = '', default: byDefault } = descriptions.get(path) ?? {}
     return { path, value: maskValue(value), origin, default: byDefault, description, variable }
   })
-  const shown = path === undefined ? all : all.filter((setting) => setting.path === path || setting.path.startsWith(`${path}.`))
-  if (shown.length === 0 && path !== undefined) {
-    const nearest = closest(path, [...all.map((setting) => setting.path), ...new Set(all.map((setting) => setting.path.replace(/\.[^.]+$/, '')))])
-    throw new SettingsError(`There is no setting "${path}".${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`)
+  const shown = wanted === undefined ? all : all.filter(({ path }) => path === wanted || path.startsWith(`${wanted}.`))
+  if (shown.length === 0 && wanted !== undefined) {
+    const nearest = closest(wanted, [...all.map(({ path }) => path), ...new Set(all.map(({ path }) => path.replace(/\.[^.]+$/, '')))])
+    throw new SettingsError(`There is no setting "${wanted}".${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`)
   }
   const paint = createPaint(process.stdout)
-  const lines = path === undefined ? renderTable(shown, paint) : shown.flatMap((setting) => renderSetting(setting, paint))
+  const lines = wanted === undefined ? renderTable(shown, paint) : shown.flatMap((setting) => renderSetting(setting, paint))
   process.stdout.write(json === true ? `${JSON.stringify(shown)}\n` : `${lines.join('\n')}\n`)
   return 0
 }
 
+/** One line for each; on a terminal, as much of the meaning as there is room for. */
 function renderTable(shown: readonly ShownSetting[], paint: Paint): string[] {
-  return alignColumns(shown.map(({ path, value, origin, description }) => {
+  const heads = alignColumns(shown.map(({ path, value, origin }) => {
     const isChanged = origin !== 'default'
-    return [isChanged ? paint('bold', path) : path, shorten(JSON.stringify(value)), isChanged ? paint('green', origin) : paint('dim', origin), paint('dim', description)]
-  }))
-}
-
-function shorten(text: string): string {
-  return text.length > 32 ? `${text.slice(0, 31)}…` : text
+    return [isChanged ? paint('bold', path) : path, cleanText(JSON.stringify(value), 24), isChanged ? paint('green', origin) : paint('dim', origin), '|']
+  })).map((line) => line.slice(0, -1))
+  const room = (process.stdout.columns ?? Infinity) - Math.max(...heads.map((head) => stripVTControlCharacters(head).length)) - 1
+  return shown.map(({ description }, index) => `${heads[index]}${room > 10 ? paint('dim', cleanText(description, room)) : ''}`)
 }
 
 function renderSetting({ path, value, origin, default: byDefault, description, variable }: ShownSetting, paint: Paint): string[] {
