@@ -1,6 +1,14 @@
 import { isCrawlError, messageOf, type FetchedItem, type ImageFormat, type Pipeline } from 'orbweaver'
 
-const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp', gif: 'gif', avif: 'avif', tiff: 'tif', svg: 'svg' }
+const extensions: Readonly<Record<ImageFormat, string>> = {
+  jpeg: 'jpg',
+  png: 'png',
+  webp: 'webp',
+  gif: 'gif',
+  avif: 'avif',
+  tiff: 'tif',
+  svg: 'svg',
+}
 
 /**
  * Moves the bytes as they came to `DAY/SITE_DAY_NUMBER_HASH.EXTENSION`. The name follows from the row and the bytes

@@ -81,17 +81,19 @@ export class Engine {
   async #seed(): Promise<void> {
     const { scheduler, frontier, spider, stopping } = this.#options
     if (!frontier.started) {
-      let batch: Request[] = []
-      for await (const request of spider.start()) {
-        if (stopping.aborted) return
-        if (!Request.is(request)) throw new CrawlError('start', `start() yielded ${String(request)}, which is no Request.`)
-        batch.push(request)
-        if (batch.length < seedBatch) continue
+      const batch: Request[] = []
+      try {
+        for await (const request of spider.start()) {
+          if (stopping.aborted) return
+          if (!Request.is(request)) throw new CrawlError('start', `start() yielded ${String(request)}, which is no Request.`)
+          batch.push(request)
+          if (batch.length < seedBatch) continue
+          await this.#add(batch.splice(0))
+          while (frontier.counts().pending > maxPending && !stopping.aborted) await this.#demand.sleep(Infinity)
+        }
+      } finally {
         await this.#add(batch)
-        batch = []
-        while (frontier.counts().pending > maxPending && !stopping.aborted) await this.#demand.sleep(Infinity)
       }
-      await this.#add(batch)
       if (stopping.aborted) return
       await frontier.mark('started')
     }

@@ -78,7 +78,8 @@ export class DiskFiles implements Files {
   async #makeFolder(folder: string): Promise<void> {
     if (this.#made.has(folder)) return
     const first = await mkdir(folder, { recursive: true })
-    for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made)) await sync(dirname(made), 'r')
+    const length = first?.length ?? Infinity
+    for (let made = folder; made.length >= length; made = dirname(made)) await sync(dirname(made), 'r')
     if (this.#made.size >= maxRemembered) this.#made.clear()
     this.#made.add(folder)
   }
@@ -120,7 +121,8 @@ export class DiskFiles implements Files {
 /** The file is there: fine when it holds the same bytes, as after a crash before its row was written. */
 async function takeForSame(path: string, target: string): Promise<void> {
   if (!(await sameContent(path, target))) {
-    throw new StorageError(`There is another file at ${target}. It was left as it is: move it away, or set files to another folder.`, { reason: 'another file is there' })
+    const advice = 'It was left as it is: move it away, or set files to another folder.'
+    throw new StorageError(`There is another file at ${target}. ${advice}`, { reason: 'another file is there' })
   }
   await sync(target, 'r+')
   await sync(dirname(target), 'r')

@@ -14,11 +14,13 @@ export function explain(error: unknown, folder: string): unknown {
   if (isCrawlError(error)) return error
   const { code = '' } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new StorageError(`The disk is full: the folder of images ${folder} can't be written. Free some space, then run the same command again; nothing is lost.`, { reason: 'disk is full', cause: error })
+    const what = `The disk is full: the folder of images ${folder} can't be written.`
+    const advice = 'Free some space, then run the same command again; nothing is lost.'
+    return new StorageError(`${what} ${advice}`, { reason: 'disk is full', cause: error })
   }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOTDIR' || code === 'EEXIST') {
-    return new StorageError(`The folder of images ${folder} can't be written: ${messageOf(error)}. Check its rights, or set files to another folder.`, { cause: error })
-  }
-  if (code !== '') return new StorageError(`A file of the folder of images ${folder} can't be written or read: ${messageOf(error)}.`, { cause: error })
-  return error
+  if (code === '') return error
+  const isRefused = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code)
+  const advice = isRefused ? 'Check its rights, or set files to another folder.' : 'Is its disk all right?'
+  const what = `The folder of images ${folder} can't be used: ${messageOf(error)}.`
+  return new StorageError(`${what} ${advice}`, { reason: 'folder is unusable', cause: error })
 }

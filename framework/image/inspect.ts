@@ -47,7 +47,8 @@ export interface InspectOptions {
  * faster by a third than decoding from disk, and one a core is decoded.
  * @throws ImageError that says what is wrong with the bytes.
  */
-export async function inspectImage({ path, size, sha256 }: DownloadedFile, { maxPixels, signal }: InspectOptions): Promise<ImageFile> {
+export async function inspectImage(file: DownloadedFile, { maxPixels, signal }: InspectOptions): Promise<ImageFile> {
+  const { path, size, sha256 } = file
   if (size === 0) throw new ImageError('empty', 'the answer had no bytes')
   signal?.throwIfAborted()
   return readers.run(async () => {
@@ -59,8 +60,8 @@ export async function inspectImage({ path, size, sha256 }: DownloadedFile, { max
       return { path, size, sha256, format, contentType: contentTypes[format], ...(await decode(bytes, maxPixels)) }
     } catch (error) {
       if (isCrawlError(error)) throw error
-      const isTruncated = /premature end/i.test(messageOf(error))
-      throw new ImageError(isTruncated ? 'truncated' : 'broken', `this ${format} can't be decoded: ${messageOf(error)}`, { cause: error })
+      const reason = /premature end/i.test(messageOf(error)) ? 'truncated' : 'broken'
+      throw new ImageError(reason, `this ${format} can't be decoded: ${messageOf(error)}`, { cause: error })
     }
   })
 }

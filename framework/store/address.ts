@@ -37,6 +37,7 @@ function postgresql(url: string): Address {
     const user = username === '' ? '' : `${username}@`
     return { dialect: 'postgresql', url, location: `postgresql://${user}${host}:${port || '5432'}${pathname}` }
   } catch {
-    throw new SettingsError('The setting database is no valid postgresql:// URL. Are special characters of the password percent-encoded (@ as %40)?')
+    const advice = 'Are special characters of the password percent-encoded (@ as %40)?'
+    throw new SettingsError(`The setting database is no valid postgresql:// URL. ${advice}`)
   }
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { MikroORM, Options } from '@mikro-orm/core'
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/libsql'
+import type Database from 'libsql'
 import { messageOf, StorageError } from '../errors.ts'
 import type { Address } from './address.ts'
 import { ImageSchema, SchemaVersionSchema } from './entities.ts'
@@ -25,22 +26,41 @@ const silent = { debug() {}, deprecate() {}, warn() {}, error() {} }
 export async function connect(address: Address): Promise<Orm> {
   if (address.dialect === 'postgresql') {
     const { PostgreSqlDriver } = await import('@mikro-orm/postgresql')
-    const connection = { connectionString: address.url, connectionTimeoutMillis: connectMs, query_timeout: statementMs, keepAlive: true, application_name: 'orbweaver' }
-    return discover({ driver: PostgreSqlDriver as never, clientUrl: address.url, pool: { min: 0, max: maxConnections }, driverOptions: { connection, log: silent } })
+    return discover({
+      driver: PostgreSqlDriver as never,
+      clientUrl: address.url,
+      pool: { min: 0, max: maxConnections },
+      driverOptions: {
+        connection: {
+          connectionString: address.url,
+          connectionTimeoutMillis: connectMs,
+          query_timeout: statementMs,
+          keepAlive: true,
+          application_name: 'orbweaver',
+        },
+        log: silent,
+      },
+    })
   }
   await makeFolder(address.path)
   const { LibSqlDriver } = await import('@mikro-orm/libsql')
-  const afterCreate = (connection: { exec(sql: string): void; __created?: number }, done: (error: unknown, connection: unknown) => void): void => {
-    try {
-      // The dialect gives a connection up after ten seconds, as remote databases need; a file doesn't.
-      connection.__created = Infinity
-      connection.exec(pragmas)
-      done(null, connection)
-    } catch (error) {
-      done(error, connection)
-    }
+  return discover({
+    driver: LibSqlDriver as never,
+    dbName: address.path,
+    driverOptions: { pool: { min: 0, max: 1, afterCreate: prepareConnection }, log: silent },
+  })
+}
+
+/** Sets up a connection to SQLite, for the pool. */
+function prepareConnection(connection: Database.Database, done: (error: unknown, connection: unknown) => void): void {
+  try {
+    // The dialect gives a connection up ten seconds after this time, as remote databases need; a file doesn't.
+    Object.assign(connection, { '__created': Infinity })
+    connection.exec(pragmas)
+    done(null, connection)
+  } catch (error) {
+    done(error, connection)
   }
-  return discover({ driver: LibSqlDriver as never, dbName: address.path, driverOptions: { pool: { min: 0, max: 1, afterCreate }, log: silent } })
 }
 
 /**
@@ -50,8 +70,8 @@ export async function connect(address: Address): Promise<Orm> {
 export async function disconnect(orm: Orm, address: Address): Promise<void> {
   await orm.close(true)
   if (address.dialect !== 'sqlite') return
-  const { default: Database } = await import('libsql')
-  const database = new Database(address.path)
+  const libsql = await import('libsql')
+  const database = new libsql.default(address.path)
   try {
     database.exec('pragma wal_checkpoint(truncate)')
   } finally {
@@ -62,7 +82,12 @@ export async function disconnect(orm: Orm, address: Address): Promise<void> {
 /** What `MikroORM.init` does, but without `MIKRO_ORM_*` variables and `.env`: another project's would lead to another database. */
 async function discover(options: Options<AbstractSqlDriver, SqlEntityManager>): Promise<Orm> {
   const { MikroORM } = await import('@mikro-orm/core')
-  const orm = new MikroORM<AbstractSqlDriver, SqlEntityManager>({ ...options, entities: [ImageSchema, SchemaVersionSchema], discovery: { disableDynamicFileAccess: true }, allowGlobalContext: true })
+  const orm = new MikroORM<AbstractSqlDriver, SqlEntityManager>({
+    ...options,
+    entities: [ImageSchema, SchemaVersionSchema],
+    discovery: { disableDynamicFileAccess: true },
+    allowGlobalContext: true,
+  })
   await orm.discoverEntities()
   orm.config.set('allowGlobalContext', false)
   orm.config.getPlatform().init(orm)
@@ -83,7 +108,8 @@ export async function transact<T>(orm: Orm, work: (em: SqlEntityManager) => Prom
     await connection.commit(transaction)
     return result
   } catch (error) {
-    await connection.rollback(transaction)
+    // A connection that has gone can't roll back; the server does. What is to be told is why.
+    await connection.rollback(transaction).catch(() => undefined)
     throw error
   }
 }
@@ -92,6 +118,7 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true })
   } catch (cause) {
-    throw new StorageError(`The folder of the database ${path} can't be made: ${messageOf(cause)}. Make it, or change the setting database or dataDir.`, { cause })
+    const advice = 'Make it, or change the setting database or dataDir.'
+    throw new StorageError(`The folder of the database ${path} can't be made: ${messageOf(cause)}. ${advice}`, { cause })
   }
 }

@@ -96,7 +96,12 @@ export class KeptHashes {
 
   async #read(where: object, limit?: number): Promise<HashRow[]> {
     const { orm, hash } = this.#options
-    const query = orm.em.fork().createQueryBuilder(ImageSchema).select(['id', hash, 'downloadedAt']).where({ status: 'downloaded', flat: false, [hash]: { $ne: null }, ...where }).orderBy({ id: 'asc' })
+    const query = orm.em
+      .fork()
+      .createQueryBuilder(ImageSchema)
+      .select(['id', hash, 'downloadedAt'])
+      .where({ status: 'downloaded', flat: false, [hash]: { $ne: null }, ...where })
+      .orderBy({ id: 'asc' })
     if (limit !== undefined) query.limit(limit)
     const rows = await query.execute<Record<string, unknown>[]>('all', true)
     return rows.map((row) => ({ id: row['id'] as number, hash: row[hash] as string, downloadedAt: row['downloadedAt'] as Date }))

@@ -42,7 +42,10 @@ export class Outage {
         return result
       } catch (error) {
         if (!isPassing(error)) throw explain(error, location)
-        if (this.#since === undefined) log.warn({ database: location, error: driverMessage(error) }, `the database ${location} is away (${driverMessage(error)}): waiting for it`)
+        if (this.#since === undefined) {
+          const text = driverMessage(error)
+          log.warn({ database: location, error: text }, `the database ${location} is away (${text}): waiting for it`)
+        }
         this.#since ??= Date.now()
         const leftMs = this.#since + outageMs - Date.now()
         if (leftMs <= 0) throw explain(error, location)
@@ -52,33 +55,39 @@ export class Outage {
   }
 }
 
-const sqliteFull = /^SQLITE_(FULL|IOERR_WRITE)/
-const sqliteAway = /^SQLITE_(BUSY|LOCKED|PROTOCOL)/
-const sqliteDamaged = /^SQLITE_(CORRUPT|NOTADB)/
-const sqliteRow = /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/
-/** Connection exceptions, serialization failures and deadlocks, too many connections, operator intervention (PostgreSQL, appendix A). */
+const full = /^(SQLITE_FULL|SQLITE_IOERR_WRITE|53100|ENOSPC|EDQUOT)/
+const locked = /^SQLITE_(BUSY|LOCKED|PROTOCOL)/
+const damaged = /^SQLITE_(CORRUPT|NOTADB)/
+/** Of one row: SQLite's constraints; PostgreSQL's data exceptions, constraint violations, program limits. */
+const row = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH).*|(22|23|54)...)$/
+/** PostgreSQL, appendix A: connection exceptions, serialization, deadlock, too many connections, operator intervention. */
 const postgresAway = /^(08...|40001|40P01|533..|57...)$/
-const postgresFull = /^53100$/
-/** Data exceptions, constraint violations, program limits. */
-const postgresRow = /^(22|23|54)...$/
-const network = /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)$/
-/** What the drivers and the pool have no codes for; the last is how a transaction sees that its connection has gone. */
-const awayMessage = /^(connection terminated|connection ended|knex: timeout acquiring|timeout expired|query read timeout|client has encountered a connection error|client was closed|transaction query already complete)/i
+const network = /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)(UNREACH|DOWN))$/
+/** What the drivers and the pool have no codes for. The last is how a transaction sees that its connection has gone. */
+const awayMessages = [
+  'connection terminated',
+  'connection ended',
+  'knex: timeout acquiring a connection',
+  'timeout expired',
+  'query read timeout',
+  'client has encountered a connection error',
+  'client was closed',
+  'transaction query already complete',
+]
 
 function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' ? code : ''
 }
 
-const isFull = (code: string): boolean => sqliteFull.test(code) || postgresFull.test(code) || code === 'ENOSPC' || code === 'EDQUOT'
-
 /** True for what may be over in a while: a restart, a lock, a full disk. */
 function isPassing(error: unknown): boolean {
   if (isCrawlError(error)) return false
-  const code = codeOf(error)
-  if (isFull(code) || sqliteAway.test(code) || postgresAway.test(code) || network.test(code)) return true
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isPassing)
-  return code === '' && awayMessage.test(driverMessage(error))
+  const code = codeOf(error)
+  if (code !== '') return [full, locked, postgresAway, network].some((passing) => passing.test(code))
+  const message = driverMessage(error).toLowerCase()
+  return awayMessages.some((away) => message.startsWith(away))
 }
 
 /** What a failure means and what to do about it. An error that isn't the database's stays as it is. */
@@ -86,27 +95,35 @@ export function explain(error: unknown, location: string): unknown {
   if (isCrawlError(error)) return error
   const code = codeOf(error)
   const text = driverMessage(error)
-  if (isFull(code)) {
-    return new StorageError(`The disk is full: the database ${location} can't be written. Free some space, then run the same command again; nothing is lost.`, { reason: 'disk is full', cause: error })
+  const storageError = (reason: string, what: string, advice: string) =>
+    new StorageError(`${what} ${advice}`, { reason, cause: error })
+  const again = 'then run the same command again; nothing is lost.'
+  if (full.test(code)) {
+    return storageError('disk is full', `The disk is full: the database ${location} can't be written.`, `Free some space, ${again}`)
   }
-  if (sqliteAway.test(code)) {
-    return new StorageError(`The database ${location} is locked by another program. Close it, then run the same command again; nothing is lost.`, { reason: 'database is away', cause: error })
+  if (locked.test(code)) {
+    return storageError('database is away', `The database ${location} is locked by another program.`, `Close it, ${again}`)
   }
   if (isPassing(error)) {
-    return new StorageError(`The database ${location} is away: ${text}. Is it started, and are host and port in the setting database right? Then run the same command again; nothing is lost.`, { reason: 'database is away', cause: error })
+    const advice = `Start it if it isn't running, or correct host and port in the setting database, ${again}`
+    return storageError('database is away', `The database ${location} is away: ${text}.`, advice)
   }
-  if (sqliteDamaged.test(code)) {
-    return new StorageError(`${location} is damaged or no SQLite database: ${text}. Restore it from a backup, or set database to another file; it was left as it is.`, { reason: 'database is damaged', cause: error })
+  if (damaged.test(code)) {
+    const advice = 'Restore it from a backup, or set database to another file; it was left as it is.'
+    return storageError('database is damaged', `${location} is damaged or no SQLite database: ${text}.`, advice)
   }
-  if (sqliteRow.test(code) || postgresRow.test(code)) {
-    return new CrawlError('row', `The database refused a row: ${text}`, { reason: 'row refused', cause: error })
-  }
+  if (row.test(code)) return new CrawlError('row', `The database refused a row: ${text}`, { reason: 'row refused', cause: error })
   if (code === '28P01' || code === '28000') {
-    return new StorageError(`The database ${location} refused the login: ${text}. Check user and password in the setting database.`, { cause: error })
+    const advice = 'Check user and password in the setting database.'
+    return storageError('login refused', `The database ${location} refused the login: ${text}.`, advice)
   }
-  if (code === '3D000') return new StorageError(`The database ${location} does not exist: make it with createdb, or correct the setting database.`, { cause: error })
+  if (code === '3D000') {
+    const advice = 'Make it with createdb, or correct the setting database.'
+    return storageError('no such database', `The database ${location} does not exist.`, advice)
+  }
   if (code.startsWith('SQLITE_') || /^[0-9A-Z]{5}$/.test(code)) {
-    return new StorageError(`The database ${location} can't be used: ${text}. Check the rights of its file and folder or of its user, and the setting database.`, { cause: error })
+    const advice = 'Check the rights of its file and folder, or of its user, and the setting database.'
+    return storageError('database is unusable', `The database ${location} can't be used: ${text}.`, advice)
   }
   return error
 }

@@ -1,5 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/libsql'
 import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/libsql'
 import { CrawlError } from '../errors.ts'
 import { createStored, type FetchedItem, type Stored } from '../item.ts'
 import { transact, type Orm } from './connect.ts'
@@ -13,83 +13,59 @@ export interface Refused extends Omit<Refusal, 'url'> {
   readonly urlKey: string
 }
 
-/** What an image's row becomes. */
-interface Row {
+/** What must be there in an insert, though the row is there and none of it is changed. */
+const fixed = ['id', 'urlKey', 'url', 'foundAt', 'pageUrl', 'sourceSite'] as const
+
+interface Row extends Readonly<Record<Exclude<(typeof fixed)[number], 'id'>, unknown>> {
   readonly id: number
-  readonly urlKey: string
-  readonly url: string
-  readonly foundAt: Date
-  readonly pageUrl: string
-  readonly sourceSite: string
-  path: string | null
-  aHash: string | null
-  dHash: string | null
-  pHash: string | null
-  flat: boolean | null
-  sha256: string | null
-  width: number | null
-  height: number | null
-  fileSize: number | null
-  contentType: string | null
-  format: string | null
-  frames: number | null
-  downloadedAt: Date | null
-  altText: string | null
-  data: object
   status: ImageStatus
   duplicateOf: number | null
-  distance: number | null
-  reviewOf: number | null
-  reviewDistance: number | null
-  reason: string | null
-  message: string | null
-  attempts: number
-  settled: boolean
 }
-
-const keptStatuses = ['downloaded', 'duplicate'] as const
-
-/** What tells one row from another, and what never changes: all else is written. */
-const fixed = ['id', 'urlKey', 'url', 'foundAt', 'pageUrl', 'sourceSite'] as const
 
 type Rows = ReadonlyMap<number, Row>
 
+interface Replacement {
+  readonly from: number
+  readonly to: number
+  readonly distance: number
+}
+
+const keptStatuses: readonly ImageStatus[] = ['downloaded', 'duplicate']
+
 /** Commits items in one transaction, then brings the hashes in memory in step. What is kept already stays as it is. */
 export async function saveAll(orm: Orm, hashes: KeptHashes, items: readonly FetchedItem[]): Promise<Stored[]> {
-  const { stored, kept, repeated, replaced } = await transact(orm, async (em) => {
+  const receipts: Stored[] = []
+  const replacements: Replacement[] = []
+  const repeated = new Set<number>()
+  await transact(orm, async (em) => {
     const rows = await readRows(em, items)
-    const changed = new Set<Row>()
-    const kept: FetchedItem[] = []
-    const repeated: FetchedItem[] = []
-    const replaced: { from: number; to: number }[] = []
-    const stored: Stored[] = []
+    const values: ReturnType<typeof valuesOf>[] = []
     for (const item of items) {
       const row = rows.get(item.id)
-      if (row === undefined) throw new CrawlError('row', `The row of ${item.url} is gone: was it deleted while the crawl was running?`, { reason: 'row is gone' })
-      if (row.status === 'downloaded' || row.status === 'duplicate') {
-        if (row.status === 'downloaded') repeated.push(item)
-        stored.push(createStored(row.id, row.status))
-        continue
+      if (row === undefined) throw goneRow(item)
+      if (keptStatuses.includes(row.status)) {
+        repeated.add(row.id)
+      } else {
+        const old = item.replaces === undefined ? undefined : rows.get(item.replaces.id)
+        values.push(valuesOf(item, row, rows))
+        row.status = item.duplicateOf === undefined ? 'downloaded' : 'duplicate'
+        if (item.replaces !== undefined && old?.status === 'downloaded') {
+          Object.assign(old, { status: 'duplicate', duplicateOf: row.id })
+          replacements.push({ from: old.id, to: row.id, distance: item.replaces.distance })
+        }
       }
-      const old = fill(row, item, rows)
-      changed.add(row)
-      if (old !== undefined) {
-        changed.add(old)
-        repointRead(rows, old.id, row.id)
-        replaced.push({ from: old.id, to: row.id })
-      }
-      if (item.duplicateOf === undefined) kept.push(item)
-      stored.push(createStored(row.id, item.duplicateOf === undefined ? 'downloaded' : 'duplicate'))
+      receipts.push(createStored(row.id, row.status === 'duplicate' ? 'duplicate' : 'downloaded'))
     }
-    await writeRows(em, [...changed])
-    for (const { from, to } of replaced) await repoint(em, from, to)
-    return { stored, kept, repeated, replaced }
+    await write(em, values)
+    for (const replacement of replacements) await replace(em, replacement)
   })
-  for (const { from } of replaced) hashes.delete(from)
-  // A commit whose answer was lost is repeated: its rows are kept, its hashes aren't here.
-  const added = [...kept, ...repeated.filter(({ id }) => !hashes.has(id))]
-  for (const item of added) if (item.hashes !== undefined) hashes.add(item.id, item.hashes)
-  return stored
+  for (const { from } of replacements) hashes.delete(from)
+  for (const [index, { id, hashes: own }] of items.entries()) {
+    if (receipts[index]?.status !== 'downloaded' || own === undefined) continue
+    // A commit whose answer was lost is repeated: its rows are kept, its hashes aren't here.
+    if (!repeated.has(id) || !hashes.has(id)) hashes.add(id, own)
+  }
+  return receipts
 }
 
 /** Remembers in one transaction what wasn't kept. A row that is kept is not touched. */
@@ -103,58 +79,78 @@ export async function refuseAll(orm: Orm, refusals: readonly Refused[]): Promise
   return refusals.map(() => undefined)
 }
 
-/** The rows of the items and of the pictures that they refer to, locked in one order so that processes can't wait for each other in a ring. */
+/** The rows of the items and of those that they refer to, locked in one order so that no two processes wait for each other. */
 async function readRows(em: SqlEntityManager, items: readonly FetchedItem[]): Promise<Rows> {
-  const ids = new Set(items.flatMap(({ id, duplicateOf, review, replaces }) => [id, duplicateOf?.id, review?.id, replaces?.id].filter((id) => id !== undefined)))
-  const query = em.createQueryBuilder(ImageSchema).select('*').where({ id: { $in: [...ids] } }).orderBy({ id: 'asc' }).setLockMode(LockMode.PESSIMISTIC_WRITE)
+  const ids = items.flatMap(({ id, duplicateOf, review, replaces }) => [id, duplicateOf?.id, review?.id, replaces?.id])
+  const query = em
+    .createQueryBuilder(ImageSchema)
+    .select([...fixed, 'status', 'duplicateOf'])
+    .where({ id: { $in: [...new Set(ids)].filter((id) => id !== undefined) } })
+    .orderBy({ id: 'asc' })
+    .setLockMode(LockMode.PESSIMISTIC_WRITE)
   const rows = await query.execute<Row[]>('all', true)
-  return new Map(rows.map((row) => [Number(row.id), { ...row, id: Number(row.id), duplicateOf: toId(row.duplicateOf), reviewOf: toId(row.reviewOf) }]))
+  // PostgreSQL gives a bigint as a text.
+  const toId = (value: number | null): number | null => (value === null ? null : Number(value))
+  return new Map(rows.map((row) => [Number(row.id), { ...row, id: Number(row.id), duplicateOf: toId(row.duplicateOf) }]))
 }
 
-/** PostgreSQL gives a bigint as a text. */
-const toId = (value: number | string | null): number | null => (value === null ? null : Number(value))
-
-/** One statement for all: the rows are there, so each is a conflict. */
-async function writeRows(em: SqlEntityManager, rows: readonly Row[]): Promise<void> {
-  if (rows.length === 0) return
-  const written = (Object.keys(rows[0] as Row) as (keyof Row)[]).filter((name) => !(fixed as readonly string[]).includes(name))
-  await em.createQueryBuilder(ImageSchema).insert(rows as never).onConflict('id').merge(written as never).execute('run')
-}
-
-/** Rows of this batch that were read before their original was replaced. */
-function repointRead(rows: Rows, from: number, to: number): void {
-  for (const row of rows.values()) {
-    if (row.duplicateOf === from && row.id !== to) row.duplicateOf = to
-    if (row.reviewOf === from && row.id !== to) row.reviewOf = to
-  }
-}
-
-/** Fills the row of an item, and answers the row whose place it takes. */
-function fill(row: Row, item: FetchedItem, rows: Rows): Row | undefined {
+/** All columns of an item's row. */
+function valuesOf(item: FetchedItem, row: Row, rows: Rows) {
   const { image, hashes, duplicateOf, review, replaces } = item
-  Object.assign(row, {
-    ...{ sha256: image.sha256, width: image.width, height: image.height, fileSize: image.size },
-    ...{ contentType: image.contentType, format: image.format, frames: image.frames },
-    ...{ aHash: hashes?.aHash ?? null, dHash: hashes?.dHash ?? null, pHash: hashes?.pHash ?? null, flat: hashes?.flat ?? null },
-    ...{ altText: item.alt === undefined ? null : storableText(item.alt), data: storableJson(item.data) },
-    ...{ downloadedAt: new Date(), attempts: item.attempt, settled: true, reason: null, message: null },
-  })
-  if (duplicateOf !== undefined) {
-    const { distance, exact } = duplicateOf
-    Object.assign(row, { status: 'duplicate', duplicateOf: present(duplicateOf.id, rows), distance, reason: exact ? 'exact' : 'near', path: null })
-    return undefined
+  if (duplicateOf === undefined && item.key === undefined) {
+    throw new CrawlError('row', `${item.url} has no file: the pipeline save must stand before persist.`, { reason: 'no file' })
   }
-  if (item.key === undefined) throw new CrawlError('row', `${item.url} has no file: the pipeline save must stand before persist.`, { reason: 'no file' })
-  Object.assign(row, { status: 'downloaded', path: item.key })
-  const old = replaces === undefined ? undefined : rows.get(replaces.id)
-  if (old?.status === 'downloaded') {
-    // Its path stays until the file is gone: a crash before that is found by `abandoned`.
-    Object.assign(old, { status: 'duplicate', duplicateOf: row.id, distance: replaces?.distance, reason: 'near' })
-    return old
+  const isReplacing = replaces !== undefined && rows.get(replaces.id)?.status === 'downloaded'
+  const alike = duplicateOf !== undefined || isReplacing ? undefined : (review ?? replaces)
+  const { id, urlKey, url, foundAt, pageUrl, sourceSite } = row
+  return {
+    id,
+    urlKey,
+    url,
+    foundAt,
+    pageUrl,
+    sourceSite,
+    altText: item.alt === undefined ? null : storableText(item.alt),
+    data: storableJson(item.data),
+    path: duplicateOf === undefined ? item.key : null,
+    aHash: hashes?.aHash ?? null,
+    dHash: hashes?.dHash ?? null,
+    pHash: hashes?.pHash ?? null,
+    flat: hashes?.flat ?? null,
+    sha256: image.sha256,
+    width: image.width,
+    height: image.height,
+    fileSize: image.size,
+    contentType: image.contentType,
+    format: image.format,
+    frames: image.frames,
+    downloadedAt: new Date(),
+    status: duplicateOf === undefined ? 'downloaded' : 'duplicate',
+    duplicateOf: duplicateOf === undefined ? null : present(duplicateOf.id, rows),
+    distance: duplicateOf?.distance ?? null,
+    reviewOf: alike === undefined ? null : present(alike.id, rows),
+    reviewDistance: alike?.distance ?? null,
+    reason: duplicateOf === undefined ? null : duplicateOf.exact ? 'exact' : 'near',
+    message: null,
+    attempts: item.attempt,
+    settled: true,
   }
-  const similar = review ?? replaces
-  if (similar !== undefined) Object.assign(row, { reviewOf: present(similar.id, rows), reviewDistance: similar.distance })
-  return undefined
+}
+
+/** One statement for all: the rows are there, so each is a conflict, and what isn't fixed is written. */
+async function write(em: SqlEntityManager, values: readonly object[]): Promise<void> {
+  const [first] = values
+  if (first === undefined) return
+  const written = Object.keys(first).filter((name) => !(fixed as readonly string[]).includes(name))
+  await em.createQueryBuilder(ImageSchema).insert(values as never).onConflict('id').merge(written as never).execute('run')
+}
+
+/** The path of the replaced row stays until its file is gone: a crash before that is found by `abandoned`. */
+async function replace(em: SqlEntityManager, { from, to, distance }: Replacement): Promise<void> {
+  const rows = () => em.createQueryBuilder(ImageSchema)
+  await rows().update({ duplicateOf: to }).where({ duplicateOf: from }).execute('run')
+  await rows().update({ reviewOf: to }).where({ reviewOf: from }).execute('run')
+  await rows().update({ status: 'duplicate', duplicateOf: to, distance, reason: 'near' }).where({ id: from }).execute('run')
 }
 
 /** The kept picture that has taken the place of this one, or itself. */
@@ -163,8 +159,6 @@ function present(id: number, rows: Rows): number {
   return row?.status === 'duplicate' ? (row.duplicateOf ?? id) : id
 }
 
-async function repoint(em: SqlEntityManager, from: number, to: number): Promise<void> {
-  const rows = () => em.createQueryBuilder(ImageSchema)
-  await rows().update({ duplicateOf: to }).where({ duplicateOf: from }).execute('run')
-  await rows().update({ reviewOf: to }).where({ reviewOf: from, id: { $ne: to } }).execute('run')
+function goneRow({ url }: FetchedItem): CrawlError {
+  return new CrawlError('row', `The row of ${url} is gone: was it deleted while the crawl was running?`, { reason: 'row is gone' })
 }

@@ -23,14 +23,7 @@ export interface SqlStoreOptions {
 
 interface Found {
   readonly key: string
-  readonly row: {
-    readonly url: string
-    readonly urlKey: string
-    readonly pageUrl: string
-    readonly altText: string | null
-    readonly data: object
-    readonly sourceSite: string
-  }
+  readonly row: ReturnType<typeof newRow>
 }
 
 interface KnownRow {
@@ -49,6 +42,13 @@ interface KeptRow {
   readonly file_size: number | string
   readonly frames: number
   readonly path: string
+}
+
+interface CountRow {
+  readonly status: ImageStatus
+  readonly reason: string
+  readonly count: number | string
+  readonly bytes: number | string
 }
 
 /** So many milliseconds a first write waits for others. */
@@ -96,7 +96,9 @@ export class SqlStore implements Store {
   }
 
   refuse({ url, ...refusal }: Refusal): Promise<void> {
-    return this.#refusals.add({ ...refusal, urlKey: this.#keyOf(url), reason: storableText(refusal.reason, 200), message: storableText(refusal.message, 2_000) })
+    const reason = storableText(refusal.reason, 200)
+    const message = storableText(refusal.message, 2_000)
+    return this.#refusals.add({ ...refusal, urlKey: this.#keyOf(url), reason, message })
   }
 
   sameBytes(sha256: string): Promise<KeptImage | undefined> {
@@ -126,10 +128,11 @@ export class SqlStore implements Store {
 
   async counts(site?: string): Promise<readonly StatusCount[]> {
     const where = site === undefined ? '' : 'where source_site = ?'
-    const sql = `select status, coalesce(reason, '') as reason, count(*) as count, coalesce(sum(file_size), 0) as bytes from image ${where} group by 1, 2 order by 1, 2`
+    const columns = "status, coalesce(reason, '') as reason, count(*) as count, coalesce(sum(file_size), 0) as bytes"
+    const sql = `select ${columns} from image ${where} group by 1, 2 order by 1, 2`
     const parameters = site === undefined ? [] : [site]
     const connection = this.#options.orm.em.getConnection()
-    const rows = await this.#options.outage.run(() => connection.execute<{ status: ImageStatus; reason: string; count: string; bytes: string }[]>(sql, parameters))
+    const rows = await this.#options.outage.run(() => connection.execute<CountRow[]>(sql, parameters))
     return rows.map(({ status, reason, count, bytes }) => ({ status, reason, count: Number(count), bytes: Number(bytes) }))
   }
 
@@ -154,10 +157,9 @@ export class SqlStore implements Store {
     const known = await this.#readKnown([...rows.keys()])
     const missing = [...rows].filter(([key]) => !known.has(key))
     if (missing.length > 0) {
-      const foundAt = new Date()
-      const inserted = missing.map(([, row]) => ({ ...row, foundAt, status: 'pending' as const, attempts: 0, settled: false }))
+      const inserted = missing.map(([, row]) => row)
       await this.#query().insert(inserted).onConflict('urlKey').ignore().execute('run')
-      for (const [key, image] of await this.#readKnown(missing.map(([key]) => key))) known.set(key, image)
+      for (const [urlKey, image] of await this.#readKnown(inserted.map((row) => row.urlKey))) known.set(urlKey, image)
     }
     return found.map(({ key, row }) => known.get(key) ?? raise(row.url))
   }
@@ -167,8 +169,11 @@ export class SqlStore implements Store {
     const known = new Map<string, KnownImage>()
     for (let start = 0; start < keys.length; start += maxInStatement) {
       const urlKey = { $in: keys.slice(start, start + maxInStatement) }
-      const rows = await this.#query().select(['id', 'urlKey', 'settled', 'foundAt', 'sourceSite']).where({ urlKey }).execute<KnownRow[]>('all', true)
-      for (const row of rows) known.set(row.urlKey, { id: Number(row.id), settled: row.settled, foundAt: row.foundAt.getTime(), site: row.sourceSite })
+      const query = this.#query().select(['id', 'urlKey', 'settled', 'foundAt', 'sourceSite']).where({ urlKey })
+      for (const row of await query.execute<KnownRow[]>('all', true)) {
+        const { id, settled, foundAt, sourceSite: site } = row
+        known.set(row.urlKey, { id: Number(id), settled, foundAt: foundAt.getTime(), site })
+      }
     }
     return known
   }
@@ -176,7 +181,8 @@ export class SqlStore implements Store {
   /** Plain SQL: every image asks, and building the query costs more than answering it. */
   async #readKept(column: 'id' | 'sha256', value: number | string, distance: number): Promise<KeptImage | undefined> {
     const { orm, outage } = this.#options
-    const sql = `select id, width, height, file_size, frames, path from image where ${column} = ? and status = 'downloaded' order by id limit 1`
+    const condition = `${column} = ? and status = 'downloaded'`
+    const sql = `select id, width, height, file_size, frames, path from image where ${condition} order by id limit 1`
     const [row] = await outage.run(() => orm.em.getConnection().execute<KeptRow[]>(sql, [value]))
     if (row === undefined) return undefined
     const { id, width, height, file_size: size, frames, path: key } = row
@@ -184,12 +190,26 @@ export class SqlStore implements Store {
   }
 }
 
-function toFound({ url, pageUrl, alt, data }: Item, key: string, site: string): Found {
+function toFound(item: Item, key: string, site: string): Found {
   try {
-    const row = { url: storableText(url, Infinity), urlKey: key, pageUrl: storableText(pageUrl, Infinity), altText: alt === undefined ? null : storableText(alt), data: storableJson(data), sourceSite: site }
-    return { key, row }
+    return { key, row: newRow(item, key, site) }
   } catch (cause) {
-    throw new CrawlError('row', `The data of ${url} can't be stored as JSON: ${messageOf(cause)}`, { reason: 'row refused', cause })
+    throw new CrawlError('row', `The data of ${item.url} can't be stored as JSON: ${messageOf(cause)}`, { reason: 'row refused', cause })
+  }
+}
+
+function newRow({ url, pageUrl, alt, data }: Item, urlKey: string, sourceSite: string) {
+  return {
+    url: storableText(url, Infinity),
+    urlKey,
+    pageUrl: storableText(pageUrl, Infinity),
+    altText: alt === undefined ? null : storableText(alt),
+    data: storableJson(data),
+    sourceSite,
+    foundAt: new Date(),
+    status: 'pending' as const,
+    attempts: 0,
+    settled: false,
   }
 }
 

@@ -10,6 +10,8 @@ interface Step {
   readonly postgresql: readonly string[]
 }
 
+type Run = (sql: string, parameters?: readonly unknown[]) => Promise<Record<string, unknown>[]>
+
 /** What leads from version 1, which the entities had at first, to the present one. */
 const steps: readonly Step[] = []
 const version = 1 + steps.length
@@ -23,7 +25,7 @@ const advisoryLock = 704_912_335
  */
 export async function prepareTables(orm: Orm, address: Address): Promise<void> {
   await transact(orm, async (em) => {
-    const run = (sql: string, parameters: readonly unknown[] = []) => em.getConnection().execute<Record<string, unknown>[]>(sql, [...parameters], 'all', em.getTransactionContext())
+    const run: Run = (sql, parameters = []) => em.getConnection().execute(sql, [...parameters], 'all', em.getTransactionContext())
     if (address.dialect === 'postgresql') await run('select pg_advisory_xact_lock(?)', [advisoryLock])
     const tables = (await run(tablesQuery[address.dialect])).map(({ name }) => name)
     const found = tables.includes('schema_version') ? await readVersion(run, address) : undefined
@@ -35,10 +37,12 @@ export async function prepareTables(orm: Orm, address: Address): Promise<void> {
     }
     if (!tables.includes('image')) throw foreign(address)
     if (found > version) {
-      throw new StorageError(`The database ${address.location} was made by a newer version of orbweaver (tables ${found}, known here ${version}). Update orbweaver, or set database to another one; it was left as it is.`)
+      const what = `The database ${address.location} was made by a newer version of orbweaver`
+      const advice = 'Update orbweaver, or set database to another one; it was left as it is.'
+      throw new StorageError(`${what} (its tables are of version ${found}, known here is ${version}). ${advice}`)
     }
-    for (const step of steps.filter((step) => step.version > found)) {
-      for (const statement of step[address.dialect]) await run(statement)
+    for (const step of steps) {
+      if (step.version > found) for (const statement of step[address.dialect]) await run(statement)
     }
     if (found < version) await run('update schema_version set version = ? where part = ?', [version, part])
   })
@@ -46,10 +50,12 @@ export async function prepareTables(orm: Orm, address: Address): Promise<void> {
 
 const tablesQuery = {
   sqlite: "select name from sqlite_master where type in ('table', 'view') and name in ('image', 'schema_version')",
-  postgresql: "select table_name as name from information_schema.tables where table_schema = current_schema() and table_name in ('image', 'schema_version')",
+  postgresql:
+    'select table_name as name from information_schema.tables ' +
+    "where table_schema = current_schema() and table_name in ('image', 'schema_version')",
 }
 
-async function readVersion(run: (sql: string, parameters: readonly unknown[]) => Promise<Record<string, unknown>[]>, address: Address): Promise<number | undefined> {
+async function readVersion(run: Run, address: Address): Promise<number | undefined> {
   try {
     const [row] = await run('select version from schema_version where part = ?', [part])
     return row === undefined ? undefined : Number(row['version'])
@@ -67,5 +73,6 @@ async function createStatements(orm: Orm, tables: readonly unknown[]): Promise<s
 }
 
 function foreign({ location }: Address): StorageError {
-  return new StorageError(`The database ${location} has a table "image" or "schema_version" that orbweaver did not make. Set database to another one; this one was left as it is.`)
+  const what = `The database ${location} has a table "image" or "schema_version" that orbweaver did not make.`
+  return new StorageError(`${what} Set database to another one; this one was left as it is.`)
 }

@@ -132,7 +132,7 @@ export function testStore(name: string, create: () => Promise<StoreDatabase>, sk
     })
 
     test('a larger picture takes the place of the kept one, and of what pointed to it; the old file is known until it is gone', async () => {
-      const names = ['small', 'copy', 'alike', 'large'].map((name) => itemOf(name))
+      const names = ['small', 'copy', 'alike', 'large'].map((name) => itemOf(name, { data: { album: name } }))
       const [small, copy, alike, large] = await Promise.all(names.map((item) => find(item)))
       assert.ok(small && copy && alike && large && names[0] && names[1] && names[2] && names[3])
       await store.save(fetched(names[0], small, { hashes: hashesOf('3333000033330000') }))
@@ -148,6 +148,7 @@ export function testStore(name: string, create: () => Promise<StoreDatabase>, sk
         ['downloaded', String(large.id)],
         ['downloaded', 'null'],
       ])
+      assert.deepEqual(rows.map(({ data }) => (typeof data === 'string' ? JSON.parse(data) : data)), names.map(({ data }) => data))
       assert.equal((await store.similar('3333000033330000', 2))?.id, large.id)
       await reopen()
       assert.equal((await store.similar('3333000033330000', 2))?.id, large.id)
