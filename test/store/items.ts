@@ -16,7 +16,8 @@ export function hashesOf(pHash: string, flat = false): PerceptualHashes {
 export function fetched(item: Item, known: KnownImage, rest: Partial<FetchedItem> & { readonly bytes?: string } = {}): FetchedItem {
   const { bytes = item.url, ...others } = rest
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  const image = { path: '/nowhere', size: 1000, sha256, format: 'jpeg' as const, contentType: 'image/jpeg', width: 800, height: 600, frames: 1, thumbnail }
+  const measures = { width: 800, height: 600, frames: 1, thumbnail }
+  const image = { path: '/nowhere', size: 1000, sha256, format: 'jpeg' as const, contentType: 'image/jpeg', ...measures }
   const { id, foundAt, site } = known
   return { ...item, id, foundAt, site, attempt: 1, image, key: `2026-01-01/${id}.jpg`, ...others }
 }

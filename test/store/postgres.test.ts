@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { isCrawlError } from '../../framework/errors.ts'
+import type { Item } from '../../framework/item.ts'
 import { silentLog, type Log } from '../../framework/log.ts'
 import { parseAddress } from '../../framework/store/address.ts'
 import { connect as connectOrm } from '../../framework/store/connect.ts'
@@ -23,7 +24,8 @@ interface OpenOptions {
 }
 
 function openAt(database: string, options: OpenOptions = {}): Promise<Store> {
-  return openStore({ database, dataDir: '', hash: 'pHash', log: silentLog, signal: new AbortController().signal, outageMs: 0, ...options })
+  const { signal } = new AbortController()
+  return openStore({ database, dataDir: '', hash: 'pHash', log: silentLog, signal, outageMs: 0, ...options })
 }
 
 async function createPostgres(): Promise<StoreDatabase & { readonly url: string }> {
@@ -130,7 +132,12 @@ describe('PostgreSQL: the server', { skip }, () => {
     await store.close()
   })
 
-  for (const breakAt of [{ sent: 'update "image"', when: 'before' }, { sent: 'COMMIT', when: 'before' }, { sent: 'COMMIT', when: 'answered' }] as const) {
+  const breaks = [
+    { sent: 'insert into "image"', when: 'before' },
+    { sent: 'COMMIT', when: 'before' },
+    { sent: 'COMMIT', when: 'answered' },
+  ] as const
+  for (const breakAt of breaks) {
     const moment = `${breakAt.when === 'before' ? 'before' : 'after'} ${breakAt.sent}`
     test(`a connection that breaks ${moment} costs nothing`, async () => {
       const store = await openAt(proxy.url, { outageMs: 60_000 })
@@ -138,8 +145,9 @@ describe('PostgreSQL: the server', { skip }, () => {
       const known = await store.found(items, moment)
       proxy.breakAt = breakAt
       const hashes = (index: number) => hashesOf(`${breakAt.sent.length}${breakAt.when.length}f${index}`.padEnd(16, '0'))
-      const stored = await Promise.all(items.map((item, index) => store.save(fetched(item, known.get(item.url) ?? assert.fail(), { hashes: hashes(index) }))))
-      assert.equal(proxy.breakAt, undefined)
+      const save = (item: Item, index: number) => store.save(fetched(item, known.get(item.url) ?? assert.fail(), { hashes: hashes(index) }))
+      const stored = await Promise.all(items.map(save))
+      assert.equal(proxy.breakAt, undefined, 'the connection was broken')
       assert.deepEqual((await store.counts(moment)).map(({ status, count }) => [status, count]), [['downloaded', 3]])
       for (const [index, { id }] of stored.entries()) assert.equal((await store.similar(hashes(index).pHash, 0))?.id, id)
       await store.close()
@@ -153,7 +161,8 @@ describe('PostgreSQL: the server', { skip }, () => {
     await proxy.stop()
     const ends = await Promise.allSettled(items.map((item) => store.save(fetched(item, known.get(item.url) ?? assert.fail()))))
     for (const end of ends) {
-      assert.ok(end.status === 'rejected' && isCrawlError(end.reason, 'storage') && end.reason.reason === 'database is away', String(end))
+      assert.ok(end.status === 'rejected' && isCrawlError(end.reason, 'storage'))
+      assert.equal(end.reason.reason, 'database is away')
     }
     await store.close()
     await proxy.start()
@@ -176,7 +185,8 @@ describe('PostgreSQL: the server', { skip }, () => {
     const missing = new URL(database.url)
     missing.pathname = '/no_such_database'
     await assert.rejects(openAt(missing.href), says(['no_such_database', 'createdb']))
-    await assert.rejects(openAt('postgres://user:sec ret@:x/db'), (error: Error) => isCrawlError(error, 'settings') && !error.message.includes('sec ret'))
+    const isWrong = (error: Error) => isCrawlError(error, 'settings') && !error.message.includes('sec ret')
+    await assert.rejects(openAt('postgres://user:sec ret@:x/db'), isWrong)
   })
 
   test("another program's table is refused and left as it was", async () => {
@@ -216,7 +226,8 @@ describe('PostgreSQL: the server', { skip }, () => {
     let aheadMs = 4_000
     context.mock.method(Date, 'now', () => realNow() + aheadMs)
     assert.equal((await mine.similar('0123456789abcdef', 5))?.id, first.id)
-    await theirs.save(fetched(large, second, { hashes: hashesOf('0123456789abcdee'), replaces: { id: first.id, distance: 1, key: null } }))
+    const replaces = { id: first.id, distance: 1, key: null }
+    await theirs.save(fetched(large, second, { hashes: hashesOf('0123456789abcdee'), replaces }))
     assert.equal(await mine.similar('0123456789abcdef', 0), undefined)
     aheadMs = 8_000
     assert.equal((await mine.similar('0123456789abcdef', 5))?.id, second.id)

@@ -12,8 +12,9 @@ import type { Store } from '../../framework/store/store.ts'
 import { testStore, type StoreDatabase } from './conformance.ts'
 import { itemOf } from './items.ts'
 
-function openAt(database: string, options: { readonly log?: Log; readonly outageMs?: number } = {}): Promise<Store> {
-  return openStore({ database, dataDir: tmpdir(), hash: 'pHash', log: silentLog, signal: new AbortController().signal, outageMs: 0, ...options })
+function openAt(database: string, options: { readonly log?: Log; readonly outageMs?: number; readonly dataDir?: string } = {}): Promise<Store> {
+  const { signal } = new AbortController()
+  return openStore({ database, dataDir: tmpdir(), hash: 'pHash', log: silentLog, signal, outageMs: 0, ...options })
 }
 
 function createFolder(): string {
@@ -56,7 +57,7 @@ const storageError = (...parts: readonly string[]) => (error: Error) => {
 
 describe('SQLite: the file', () => {
   test('an empty setting is crawl.db in the data folder', inFolder(async (folder) => {
-    const store = await openStore({ database: '', dataDir: folder, hash: 'pHash', log: silentLog, signal: new AbortController().signal, outageMs: 0 })
+    const store = await openAt('', { dataDir: folder })
     assert.equal(store.location, join(folder, 'crawl.db'))
     await store.close()
   }))
@@ -73,7 +74,10 @@ describe('SQLite: the file', () => {
 
   test('a scheme that is not known is a wrong setting', async () => {
     for (const database of ['mysql://user:secret@host/db', 'crawl.db', 'sqlite:']) {
-      await assert.rejects(openAt(database), (error: Error) => isCrawlError(error, 'settings') && /setting database/.test(error.message) && !error.message.includes('secret'))
+      await assert.rejects(openAt(database), (error: Error) => {
+        assert.ok(isCrawlError(error, 'settings'))
+        return error.message.includes('setting database') && !error.message.includes('secret')
+      })
     }
   })
 
@@ -93,8 +97,9 @@ describe('SQLite: the file', () => {
   }))
 
   test('a folder that cannot be made is named', inFolder(async (folder) => {
+    const path = join(folder, 'file', 'crawl.db')
     writeFileSync(join(folder, 'file'), '')
-    await assert.rejects(openAt(`sqlite:${join(folder, 'file', 'crawl.db')}`), storageError(join(folder, 'file', 'crawl.db'), 'setting database'))
+    await assert.rejects(openAt(`sqlite:${path}`), storageError(path, 'setting database'))
   }))
 
   test("another program's table is refused and left as it was", inFolder(async (folder) => {
