@@ -28,10 +28,13 @@ export function resolve(specifier: string, context: Context, next: (specifier: s
   return result instanceof Promise ? result.then((resolved) => asModule(resolved, context)) : asModule(result, context)
 }
 
-/** A project's TypeScript is a module, and so is each spider, whatever the project's package.json says of `type`. */
+/**
+ * A project's TypeScript is a module, and so is each spider, whatever the project's package.json says of `type`.
+ * tsx marks the URL of what it takes for CommonJS.
+ */
 function asModule(resolved: Resolved, { parentURL }: Context): Resolved {
-  const { url } = resolved
+  const url = resolved.url.replace(/(\?|%3F)tsx-commonjs.*$/i, '')
   if (!url.startsWith('file:') || url.startsWith(resolution.root) || url.includes('/node_modules/')) return resolved
   const isImportedByCommand = parentURL?.startsWith(resolution.root) === true
-  return /\.ts(\?|$)/.test(url) || (isImportedByCommand && /\.js(\?|$)/.test(url)) ? { ...resolved, format: 'module' } : resolved
+  return /\.ts(\?|$)/.test(url) || (isImportedByCommand && /\.js(\?|$)/.test(url)) ? { ...resolved, url, format: 'module' } : resolved
 }

@@ -79,7 +79,7 @@ export class Scheduler {
     try {
       while (!this.#stopped) {
         const waitMs = await this.#assign()
-        if (this.#isFinished() || this.#isBlocked()) break
+        if (this.#isFinished() || this.#isBlocked(waitMs)) break
         await this.#wakeup.sleep(waitMs)
       }
     } finally {
@@ -131,13 +131,11 @@ export class Scheduler {
     return !this.#seeding && this.#inProgress === 0 && pending === 0 && leased === 0
   }
 
-  #isBlocked(): boolean {
-    const { frontier, slots, blockedMs } = this.#options
+  /** Whether nothing can go out for longer than `blockedMs`: all that is left waits for its host or for its next try. */
+  #isBlocked(waitMs: number): boolean {
+    const { frontier, blockedMs } = this.#options
     if (blockedMs === 0 || this.#seeding || this.#inProgress > 0 || this.#held.length > 0) return false
-    const { pending, delayed } = frontier.counts()
-    if (pending === 0 || delayed > 0) return false
-    const limit = Date.now() + blockedMs
-    for (const slot of frontier.pendingSlots()) if (slots.readyAt(slot) < limit) return false
+    if (frontier.counts().pending === 0 || waitMs <= blockedMs) return false
     this.#blocked = true
     return true
   }

@@ -13,8 +13,8 @@ const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
  * @throws CrawlError that names the key and what is wrong with it.
  */
 export function checkKey(key: string): void {
-  const parts = key.split('/').map(problemOf)
-  const problem = Buffer.byteLength(key) > maxKeyBytes ? `is longer than ${maxKeyBytes} bytes` : parts.find((found) => found !== undefined)
+  const tooLong = Buffer.byteLength(key) > maxKeyBytes ? `is longer than ${maxKeyBytes} bytes` : undefined
+  const problem = tooLong ?? key.split('/').map(problemOf).find((found) => found !== undefined)
   if (problem === undefined) return
   throw new CrawlError('key', `The file name ${JSON.stringify(key)} can't be used: it ${problem}.`, { reason: 'bad file name' })
 }

@@ -83,7 +83,7 @@ function median(values: Float64Array): number {
   return (sorted[31]! + sorted[32]!) / 2
 }
 
-/** How much neighbours differ, in whole percents of the range, summed: the quality of PDQ. 0 for a solid, 100 for most photographs. */
+/** How much neighbours differ, in whole percents, summed: the quality of PDQ. 0 for a solid, over 100 for most photographs. */
 function texture(luma: Float64Array): number {
   let sum = 0
   for (let row = 0; row < size; row++) {

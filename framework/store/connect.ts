@@ -97,13 +97,16 @@ async function discover(options: Options<AbstractSqlDriver, SqlEntityManager>): 
 /**
  * One transaction on an entity manager of its own, for queries: its unit of work is not used. MikroORM's `transactional`
  * and `flush` run in an AsyncLocalStorage, and on Node 20 one of them in use makes every promise of the process dearer.
+ * @param lock a statement that writes, run first: SQLite waits for other writers only while the transaction has not read
+ * anything, and a later conflict would leave the connection stuck, for libsql doesn't reset the statement.
  */
-export async function transact<T>(orm: Orm, work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+export async function transact<T>(orm: Orm, lock: string, work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
   const em = orm.em.fork()
   const connection = em.getConnection()
   const transaction = await connection.begin()
   em.setTransactionContext(transaction)
   try {
+    await connection.execute(lock, [], 'run', transaction)
     const result = await work(em)
     await connection.commit(transaction)
     return result

@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity } from '@mikro-orm/core'
+import { defineEntity } from '@mikro-orm/core'
 
 /**
  * One image URL: when and where it was found, and what came of it. The table `image`.
@@ -69,5 +69,3 @@ export const SchemaVersionSchema = defineEntity({
     version: p.integer(),
   }),
 })
-
-export type ImageRow = InferEntity<typeof ImageSchema>

@@ -30,6 +30,8 @@ interface Replacement {
   readonly distance: number
 }
 
+/** Changes nothing, and makes the transaction one that writes. */
+const lock = 'update image set settled = settled where 1 = 0'
 const keptStatuses: readonly ImageStatus[] = ['downloaded', 'duplicate']
 
 /** Commits items in one transaction, then brings the hashes in memory in step. What is kept already stays as it is. */
@@ -37,7 +39,7 @@ export async function saveAll(orm: Orm, hashes: KeptHashes, items: readonly Fetc
   const receipts: Stored[] = []
   const replacements: Replacement[] = []
   const repeated = new Set<number>()
-  await transact(orm, async (em) => {
+  await transact(orm, lock, async (em) => {
     const rows = await readRows(em, items)
     const values: ReturnType<typeof valuesOf>[] = []
     for (const item of items) {
@@ -70,7 +72,7 @@ export async function saveAll(orm: Orm, hashes: KeptHashes, items: readonly Fetc
 
 /** Remembers in one transaction what wasn't kept. A row that is kept is not touched. */
 export async function refuseAll(orm: Orm, refusals: readonly Refused[]): Promise<void[]> {
-  await transact(orm, async (em) => {
+  await transact(orm, lock, async (em) => {
     for (const { urlKey, status, reason, message, attempts, settled } of refusals) {
       const query = em.createQueryBuilder(ImageSchema).update({ status, reason, message, attempts, settled })
       await query.where({ urlKey, status: { $nin: [...keptStatuses] } }).execute('run')

@@ -194,7 +194,8 @@ function toFound(item: Item, key: string, site: string): Found {
   try {
     return { key, row: newRow(item, key, site) }
   } catch (cause) {
-    throw new CrawlError('row', `The data of ${item.url} can't be stored as JSON: ${messageOf(cause)}`, { reason: 'row refused', cause })
+    const what = `The data of ${item.url} can't be stored as JSON: ${messageOf(cause)}`
+    throw new CrawlError('row', what, { reason: 'row refused', cause })
   }
 }
 

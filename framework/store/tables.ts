@@ -16,7 +16,8 @@ type Run = (sql: string, parameters?: readonly unknown[]) => Promise<Record<stri
 const steps: readonly Step[] = []
 const version = 1 + steps.length
 const part = 'store'
-/** Any number that no other program takes: two processes that open a new database do so one after the other. */
+const versionTable = 'schema_version'
+/** Any number that no other program takes. */
 const advisoryLock = 704_912_335
 
 /**
@@ -24,18 +25,19 @@ const advisoryLock = 704_912_335
  * @throws StorageError when the tables are not ours or of a newer version; they are left as they were.
  */
 export async function prepareTables(orm: Orm, address: Address): Promise<void> {
-  await transact(orm, async (em) => {
+  const statements = await createStatements(orm)
+  await transact(orm, lockOf(address, statements), async (em) => {
     const run: Run = (sql, parameters = []) => em.getConnection().execute(sql, [...parameters], 'all', em.getTransactionContext())
-    if (address.dialect === 'postgresql') await run('select pg_advisory_xact_lock(?)', [advisoryLock])
-    const tables = (await run(tablesQuery[address.dialect])).map(({ name }) => name)
-    const found = tables.includes('schema_version') ? await readVersion(run, address) : undefined
+    const tables = new Set((await run(tablesQuery[address.dialect])).map(({ name }) => name))
+    const found = tables.has(versionTable) ? await readVersion(run, address) : undefined
     if (found === undefined) {
-      if (tables.includes('image')) throw foreign(address)
-      for (const statement of await createStatements(orm, tables)) await run(statement)
+      if (tables.has('image')) throw foreign(address)
+      const missing = statements.filter((statement) => !tables.has(versionTable) || !isVersionTable(statement))
+      for (const statement of missing) await run(statement)
       await run('insert into schema_version (part, version) values (?, ?)', [part, version])
       return
     }
-    if (!tables.includes('image')) throw foreign(address)
+    if (!tables.has('image')) throw foreign(address)
     if (found > version) {
       const what = `The database ${address.location} was made by a newer version of orbweaver`
       const advice = 'Update orbweaver, or set database to another one; it was left as it is.'
@@ -47,6 +49,15 @@ export async function prepareTables(orm: Orm, address: Address): Promise<void> {
     if (found < version) await run('update schema_version set version = ? where part = ?', [version, part])
   })
 }
+
+/** Two processes that open a new database do so one after the other. */
+function lockOf({ dialect }: Address, statements: readonly string[]): string {
+  if (dialect === 'postgresql') return `select pg_advisory_xact_lock(${advisoryLock})`
+  const create = statements.find(isVersionTable) ?? ''
+  return create.replace('create table', 'create table if not exists')
+}
+
+const isVersionTable = (statement: string): boolean => /^create table .schema_version/.test(statement)
 
 const tablesQuery = {
   sqlite: "select name from sqlite_master where type in ('table', 'view') and name in ('image', 'schema_version')",
@@ -65,11 +76,10 @@ async function readVersion(run: Run, address: Address): Promise<number | undefin
   }
 }
 
-/** One statement a line, without those for a table that is there. */
-async function createStatements(orm: Orm, tables: readonly unknown[]): Promise<string[]> {
+/** What makes the tables of a new database, each table before its indexes. */
+async function createStatements(orm: Orm): Promise<string[]> {
   const sql = await orm.schema.getCreateSchemaSQL({ wrap: false })
-  const lines = sql.split('\n').filter((line) => line.trim() !== '')
-  return tables.includes('schema_version') ? lines.filter((line) => !/^create table .schema_version/.test(line)) : lines
+  return sql.split('\n').filter((line) => line.trim() !== '')
 }
 
 function foreign({ location }: Address): StorageError {

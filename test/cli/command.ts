@@ -12,6 +12,9 @@ export interface Ended {
   readonly stderr: string
 }
 
+/** A command that has not ended by then is killed, and its test fails. */
+const maxMs = 90_000
+
 /** A command that runs, with what it has written so far. */
 export class RunningCommand {
   readonly child: ChildProcessWithoutNullStreams
@@ -22,6 +25,8 @@ export class RunningCommand {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(CRAWL_|DATABASE_URL|NODE_OPTIONS|FORCE_COLOR|npm_)/.test(name)))
     this.child = spawn(process.execPath, [bin, ...args], { cwd, env: { ...inherited, ...environment } })
     this.child.stdin.end()
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), maxMs)
+    this.child.once('close', () => clearTimeout(timer))
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text))
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text))
   }

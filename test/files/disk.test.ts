@@ -110,8 +110,8 @@ describe('files in a folder', () => {
     }))
 
   const elsewhere = ['', '/etc/x.jpg', '../x.jpg', 'a/../x.jpg', 'a//b.jpg', 'a/./b.jpg', 'a/', 'a\\b.jpg', '.tmp/x']
-  const notEverywhere = ['a\0b.jpg', 'a\nb.jpg', 'C:x.jpg', 'a?.jpg', 'CON', 'nul.jpg', 'a/COM1.png', 'lpt9', 'trail.', 'trail ', ' lead']
-  const deceptive = ['.htaccess', '\u202egpj.exe']
+  const notEverywhere = ['a\0b.jpg', 'a\nb.jpg', 'C:x.jpg', 'a?.jpg', 'CON', 'nul.jpg', 'a/COM1.png', 'lpt9']
+  const deceptive = ['.htaccess', '\u202egpj.exe', 'trail.', 'trail ', ' lead']
   const long = ['x'.repeat(201), 'é'.repeat(101), Array.from({ length: 6 }, () => 'x'.repeat(190)).join('/')]
   for (const key of [...elsewhere, ...notEverywhere, ...deceptive, ...long]) {
     test(`are not put under ${JSON.stringify(key.slice(0, 20))}`, () =>

@@ -30,13 +30,13 @@ describe('depth', () => {
 
   test('drops pages that are too deep, and counts them; images stay', async () => {
     const kept = ['/i.jpg 0', 'http://a.example/item.jpg']
-    assert.deepEqual(await yielded(2, 1), { results: ['/followed 2', '/made 2', ...kept], dropped: 1 })
+    assert.deepEqual(await yielded(2, 1), { results: ['/followed 2', '/made 0', ...kept], dropped: 1 })
     assert.deepEqual(await yielded(2, 2), { results: kept, dropped: 3 })
   })
 
   test('has no limit by default', async () => {
     const { results, dropped } = await yielded(0, 5)
-    assert.deepEqual(results.slice(0, 3), ['/followed 6', '/made 6', '/deep 9'])
+    assert.deepEqual(results.slice(0, 3), ['/followed 6', '/made 0', '/deep 9'])
     assert.equal(dropped, 0)
   })
 })

@@ -7,7 +7,7 @@ import type { Item } from '../../framework/item.ts'
 import { silentLog, type Log } from '../../framework/log.ts'
 import { parseAddress } from '../../framework/store/address.ts'
 import { connect as connectOrm } from '../../framework/store/connect.ts'
-import { openStore } from '../../framework/store/open.ts'
+import { openStore, type OpenStoreOptions } from '../../framework/store/open.ts'
 import type { Store } from '../../framework/store/store.ts'
 import { findPostgres, noPostgres } from '../postgres.ts'
 import { testStore, type StoreDatabase } from './conformance.ts'
@@ -17,13 +17,7 @@ const server = await findPostgres()
 const skip = server === undefined ? noPostgres : false
 after(() => server?.close())
 
-interface OpenOptions {
-  readonly log?: Log
-  readonly outageMs?: number
-  readonly signal?: AbortSignal
-}
-
-function openAt(database: string, options: OpenOptions = {}): Promise<Store> {
+function openAt(database: string, options: Partial<OpenStoreOptions> = {}): Promise<Store> {
   const { signal } = new AbortController()
   return openStore({ database, dataDir: '', hash: 'pHash', log: silentLog, signal, outageMs: 0, ...options })
 }
@@ -145,7 +139,8 @@ describe('PostgreSQL: the server', { skip }, () => {
       const known = await store.found(items, moment)
       proxy.breakAt = breakAt
       const hashes = (index: number) => hashesOf(`${breakAt.sent.length}${breakAt.when.length}f${index}`.padEnd(16, '0'))
-      const save = (item: Item, index: number) => store.save(fetched(item, known.get(item.url) ?? assert.fail(), { hashes: hashes(index) }))
+      const save = (item: Item, index: number) =>
+        store.save(fetched(item, known.get(item.url) ?? assert.fail(), { hashes: hashes(index) }))
       const stored = await Promise.all(items.map(save))
       assert.equal(proxy.breakAt, undefined, 'the connection was broken')
       assert.deepEqual((await store.counts(moment)).map(({ status, count }) => [status, count]), [['downloaded', 3]])

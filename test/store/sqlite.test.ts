@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'libsql'
 import { isCrawlError } from '../../framework/errors.ts'
-import { silentLog, type Log } from '../../framework/log.ts'
-import { openStore } from '../../framework/store/open.ts'
+import { silentLog } from '../../framework/log.ts'
+import { openStore, type OpenStoreOptions } from '../../framework/store/open.ts'
 import { explain } from '../../framework/store/outage.ts'
 import type { Store } from '../../framework/store/store.ts'
 import { testStore, type StoreDatabase } from './conformance.ts'
 import { itemOf } from './items.ts'
 
-function openAt(database: string, options: { readonly log?: Log; readonly outageMs?: number; readonly dataDir?: string } = {}): Promise<Store> {
+function openAt(database: string, options: Partial<OpenStoreOptions> = {}): Promise<Store> {
   const { signal } = new AbortController()
   return openStore({ database, dataDir: tmpdir(), hash: 'pHash', log: silentLog, signal, outageMs: 0, ...options })
 }
@@ -136,6 +138,21 @@ describe('SQLite: the file', () => {
     const reader = new Database(path)
     assert.deepEqual(reader.prepare('select url, stars from image').all(), [{ url: itemOf('one').url, stars: null }])
     reader.close()
+  }))
+
+  test('several processes open a new database at once, write to it at once, and lose nothing', inFolder(async (folder) => {
+    const database = `sqlite:${join(folder, 'crawl.db')}`
+    const reports = await Promise.all(
+      ['a', 'b', 'c'].map(async (site) => {
+        const child = fork(join(import.meta.dirname, 'save-many.ts'), [database, site], { execArgv: ['--import', import.meta.resolve('tsx')] })
+        const [[report]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
+        return report as unknown
+      }),
+    )
+    assert.deepEqual(reports, Array.from({ length: 3 }, () => ({ failed: 0, warnings: 0 })))
+    const store = await openAt(database)
+    assert.deepEqual((await store.counts()).map(({ status, count }) => [status, count]), [['downloaded', 900]])
+    await store.close()
   }))
 
   test('a lock of another program is waited for', inFolder(async (folder) => {
