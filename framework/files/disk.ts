@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, copyFile, link, mkdir, open, rm, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Coalesced } from '../async/coalesced.ts'
 import { StorageError } from '../errors.ts'
 import { storing } from './failure.ts'
 import type { Files } from './files.ts'
@@ -26,6 +27,7 @@ export class DiskFiles implements Files {
   readonly #folder: string
   readonly #temporary: TemporaryFolder
   readonly #made = new Set<string>()
+  readonly #folderSyncs = new Coalesced((folder) => sync(folder, 'r'))
 
   private constructor(folder: string, temporary: TemporaryFolder) {
     this.#folder = folder
@@ -52,7 +54,7 @@ export class DiskFiles implements Files {
     await storing(this.#folder, async () => {
       await sync(path, 'r+')
       await this.#makeFolder(dirname(target))
-      if (await this.#place(path, target)) await sync(dirname(target), 'r')
+      if (await this.#place(path, target)) await this.#folderSyncs.run(dirname(target))
       else await takeForSame(path, target)
     })
   }
