@@ -131,8 +131,11 @@ function renderRow([label, number, words]: Row, paint: Paint): string[] {
   return lines.map((line, index) => (index === 0 ? head : number === '' ? ' '.repeat(numberWidth) : indent) + line)
 }
 
+/** Commands with what they do behind them, or below them where there is no room. */
 function nextLines(next: ReportOptions['next'] & {}, paint: Paint): string[] {
-  const rows = alignColumns(next.map(([command, meaning]) => [paint('cyan', command), meaning]))
+  const width = Math.max(...next.map(([command]) => command.length))
+  const fits = next.every(([, meaning]) => numberWidth + width + 2 + meaning.length <= maxWidth)
+  const rows = fits ? alignColumns(next.map(([command, meaning]) => [paint('cyan', command), meaning])) : next.flatMap(([command, meaning]) => [paint('cyan', command), `  ${meaning}`])
   return rows.map((row, index) => `${paint('dim', (index === 0 ? 'next' : '').padEnd(numberWidth))}${row}`)
 }
 

@@ -19,6 +19,8 @@ export interface SpiderStatus {
   readonly database: string
   /** What goes on with it, or crawls again. */
   readonly command: string
+  /** What is wrong with the spider's file, if it can't be loaded. */
+  readonly problem?: string
   /** What could not be read, and why. */
   readonly errors: readonly string[]
 }

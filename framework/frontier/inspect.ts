@@ -57,6 +57,8 @@ export function openReadOnly(path: string): Database.Database {
 
 function read(database: Database.Database, path: string): FrontierInspection | undefined {
   const all = <Row>(sql: string, ...values: unknown[]) => database.prepare(sql).all(...values) as Row[]
+  // One moment of a crawl that goes on.
+  database.exec('begin')
   const marks = new Map(all<{ name: string; value: string }>('select name, value from meta').map(({ name, value }) => [name, Date.parse(value)]))
   const begunAt = marks.get('begun')
   if (begunAt === undefined) return undefined
@@ -83,13 +85,10 @@ function writtenAt(path: string): number {
 }
 
 /** The process that a frontier's file names as its own, unless it has ended: a number may be given to another process. */
-function runningProcess(path: string): number | undefined {
-  try {
-    const id = Number(readFileSync(`${path}.pid`, 'utf8'))
-    return isAlive(id) && holdsLock(`${path}.lock`) ? id : undefined
-  } catch {
-    return undefined
-  }
+export function runningProcess(path: string): number | undefined {
+  if (!existsSync(`${path}.pid`) || !existsSync(`${path}.lock`)) return undefined
+  const id = Number(readFileSync(`${path}.pid`, 'utf8'))
+  return id > 0 && isAlive(id) && holdsLock(`${path}.lock`) ? id : undefined
 }
 
 function isAlive(id: number): boolean {

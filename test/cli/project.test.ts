@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -70,9 +71,9 @@ describe('a project with good and broken spiders', () => {
     assert.deepEqual(settings.get('slot.delayMs'), {
       path: 'slot.delayMs', value: 0, origin: 'settings.ts', default: 500, description: 'Between the starts of two requests to one host.', variable: 'CRAWL_SLOT_DELAY_MS',
     })
-    assert.deepEqual(origin(settings.get('pages.maxDepth')), [3, 'CRAWL_PAGES_MAX_DEPTH'])
-    assert.deepEqual(origin(settings.get('concurrency')), [32, 'default'])
-    assert.deepEqual(origin(settings.get('database')), ['postgresql://me:***@db.example/pictures?sslmode=require', 'DATABASE_URL'])
+    assert.deepEqual(valueAndOrigin(settings.get('pages.maxDepth')), [3, 'CRAWL_PAGES_MAX_DEPTH'])
+    assert.deepEqual(valueAndOrigin(settings.get('concurrency')), [32, 'default'])
+    assert.deepEqual(valueAndOrigin(settings.get('database')), ['postgresql://me:***@db.example/pictures?sslmode=require', 'DATABASE_URL'])
     assert.doesNotMatch(run.stdout, /se\/cr/)
 
     const one = await crawl(['settings', 'slot.jitter', '-s', 'slot.jitter=0.5'], project.root)
@@ -82,7 +83,7 @@ describe('a project with good and broken spiders', () => {
   })
 })
 
-function origin(setting: object | undefined): unknown[] {
+function valueAndOrigin(setting: object | undefined): unknown[] {
   const { value, origin } = setting as { value: unknown; origin: string }
   return [value, origin]
 }
@@ -110,7 +111,6 @@ test('whoever reads the output may go: no crash, no stack', async () => {
     const script = join(project.root, 'pipe.sh')
     writeFileSync(script, `set -o pipefail\n"${process.execPath}" "${bin}" settings | true\n`)
     chmodSync(script, 0o755)
-    const { execFile } = await import('node:child_process')
     const ended = await new Promise<{ code: number | string; stderr: string }>((resolve) => {
       execFile('bash', [script], { cwd: project.root }, (error, _stdout, stderr) => resolve({ code: error?.code ?? 0, stderr }))
     })

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnSite, type SiteProcess } from '../../demo/process.ts'
 import { SettingsError } from '../../errors.ts'
-import { inspectFrontier } from '../../frontier/inspect.ts'
+import { inspectFrontier, runningProcess } from '../../frontier/inspect.ts'
 import { commandLine } from '../command-line.ts'
 import { crawlInTerminal, type OutputOptions } from '../crawl-in-terminal.ts'
 import { demoCommand, demoFolder, demoName, demoSettings, demoSpider, findOwnProject, listDemos } from '../demo-project.ts'
@@ -87,7 +87,7 @@ async function serve(port: number): Promise<number> {
 function removeData(folder: string): void {
   const names = listDemos(folder)
   for (const name of names) {
-    const running = inspectFrontier(frontierPath(folder, name))?.process
+    const running = runningProcess(frontierPath(folder, name))
     if (running !== undefined) throw new SettingsError(`A demo is running here (process ${running}). Stop it first.`)
   }
   if (names.length === 0) return

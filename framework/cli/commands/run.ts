@@ -7,6 +7,7 @@ import type { Spider } from '../../spider.ts'
 import { parseAssignments, parseCount } from '../assignments.ts'
 import { commandLine } from '../command-line.ts'
 import { crawlInTerminal, type OutputOptions } from '../crawl-in-terminal.ts'
+import { exitCode } from '../exit-code.ts'
 import { formatCounted, formatDate, formatDuration } from '../format.ts'
 import { constructSpider, findProject, findSpider, loadProject, loadProjectSettings, loadSpider } from '../project.ts'
 
@@ -40,7 +41,10 @@ export async function runSpider(options: RunCommandOptions): Promise<number> {
   const spider = constructSpider(spiderClass, name, args)
   const { settings } = loadProjectSettings(project, spider, overrides)
   const previous = inspectFrontier(join(resolve(settings.dataDir), 'frontier', `${name}.db`))
-  if (fresh && !(await mayGiveUp(previous, options.yes === true, name))) return 0
+  if (fresh && !(await mayGiveUp(previous, options.yes === true, name))) {
+    process.stderr.write(`Nothing was changed. To go on: ${commandLine('run', name)}\n`)
+    return exitCode.done
+  }
 
   const resume = commandLine('run', name, ...arg.flatMap((text) => ['-a', text]), ...set.flatMap((text) => ['-s', text]), ...(root === findNearest(from) ? [] : ['--project', root]))
   return crawlInTerminal({

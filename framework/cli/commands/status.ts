@@ -58,17 +58,17 @@ async function readProject(folder: string | undefined, only: string | undefined,
     }
     const spider = spiderClass === undefined ? undefined : constructSpider(spiderClass, file.name)
     const status = await readSpiderStatus(file.name, loadProjectSettings(project, spider, overrides).settings, commandLine('run', file.name))
-    statuses.push(problem === undefined ? status : { ...status, errors: [problem, ...status.errors] })
+    statuses.push(problem === undefined ? status : { ...status, problem })
   }
   return statuses
 }
 
 const labelWidth = 10
 
-function render({ name, state, frontier, images, files, database, command, errors }: SpiderStatus, paint: Paint): string[] {
+function render({ name, state, frontier, images, files, database, command, problem, errors }: SpiderStatus, paint: Paint): string[] {
   const line = (label: string, text: string) => `  ${paint('dim', label.padEnd(labelWidth))}${text}`
   const lines = [`${paint('bold', cleanText(name))}  ${describeState({ state, frontier }, paint)}`]
-  for (const error of errors) lines.push(line('problem', paint('red', cleanText(error))))
+  for (const error of [...(problem === undefined ? [] : [problem]), ...errors]) lines.push(line('problem', paint('red', cleanText(error))))
   if (state === 'never run' && images.length === 0) return [...lines, line('next', paint('cyan', command))]
   lines.push(line('images', describeImages(images)))
   for (const status of ['dropped', 'failed'] as const) {
