@@ -59,34 +59,35 @@ export function openDatabase(path: string): Database.Database {
   }
 }
 
-/** Every statement of the frontier, prepared once: libsql frees a statement late. */
-export function prepareStatements(database: Database.Database) {
-  const prepare = (sql: string) => database.prepare(sql)
-  return {
-    mark: prepare('insert or ignore into meta values (?, ?)'),
-    insertSeen: prepare('insert into seen (high, low) values (?, ?)'),
-    insert: prepare(`insert into request (slot, priority, state, body) values (?, ?, ${state.pending}, ?)`),
-    select: prepare(`select seq, attempts, interruptions, body from request where state = ${state.pending} and slot = ? order by priority desc, seq limit ?`),
-    lease: prepare(`update request set state = ${state.leased} where seq = ?`),
-    remove: prepare('delete from request where seq = ?'),
-    release: prepare(`update request set state = ${state.pending} where seq = ?`),
-    delay: prepare(`update request set state = ${state.delayed}, due = ?, attempts = attempts + ?, reason = ? where seq = ?`),
-    fail: prepare(`update request set state = ${state.failed}, attempts = attempts + 1, reason = ?, message = ? where seq = ?`),
-    promote: prepare(`update request set state = ${state.pending} where state = ${state.delayed} and due <= ?`),
-    dueBySlot: prepare(`select slot, count(*) as count from request where state = ${state.delayed} and due <= ? group by slot`),
-    nextDue: prepare(`select min(due) as due from request where state = ${state.delayed}`),
-    retryFailed: prepare(`update request set state = ${state.pending}, attempts = 0, interruptions = 0 where state = ${state.failed}`),
-    countInterruption: prepare(`update request set interruptions = interruptions + 1 where state = ${state.leased}`),
-    giveUp: prepare(`update request set state = ${state.failed}, reason = 'crash', message = 'the process ended during each try' where state = ${state.leased} and interruptions >= ?`),
-    takeBack: prepare(`update request set state = ${state.pending} where state = ${state.leased}`),
-    pendingBySlot: prepare(`select slot, count(*) as count from request where state = ${state.pending} group by slot order by min(seq)`),
-    held: prepare(`select state, count(*) as count, min(due) as due from request where state in (${state.delayed}, ${state.failed}) group by state`),
-    countOutcome: prepare('insert into outcome values (?, ?, ?, 1) on conflict do update set count = count + 1'),
-    pause: prepare('insert into pause values (?, ?) on conflict do update set until = max(until, excluded.until)'),
-  }
+const statements = {
+  mark: 'insert or ignore into meta values (?, ?)',
+  insertSeen: 'insert into seen (high, low) values (?, ?)',
+  insert: `insert into request (slot, priority, state, body) values (?, ?, ${state.pending}, ?)`,
+  select: `select seq, attempts, interruptions, body from request where state = ${state.pending} and slot = ? order by priority desc, seq limit ?`,
+  lease: `update request set state = ${state.leased} where seq = ?`,
+  remove: 'delete from request where seq = ?',
+  release: `update request set state = ${state.pending} where seq = ?`,
+  delay: `update request set state = ${state.delayed}, due = ?, attempts = attempts + ?, reason = ? where seq = ?`,
+  fail: `update request set state = ${state.failed}, attempts = attempts + 1, reason = ?, message = ? where seq = ?`,
+  promote: `update request set state = ${state.pending} where state = ${state.delayed} and due <= ?`,
+  dueBySlot: `select slot, count(*) as count from request where state = ${state.delayed} and due <= ? group by slot`,
+  nextDue: `select min(due) as due from request where state = ${state.delayed}`,
+  retryFailed: `update request set state = ${state.pending}, attempts = 0, interruptions = 0 where state = ${state.failed}`,
+  countInterruption: `update request set interruptions = interruptions + 1 where state = ${state.leased}`,
+  giveUp: `update request set state = ${state.failed}, reason = 'crash', message = 'the process ended during each try' where state = ${state.leased} and interruptions >= ?`,
+  takeBack: `update request set state = ${state.pending} where state = ${state.leased}`,
+  pendingBySlot: `select slot, count(*) as count from request where state = ${state.pending} group by slot order by min(seq)`,
+  held: `select state, count(*) as count, min(due) as due from request where state in (${state.delayed}, ${state.failed}) group by state`,
+  countOutcome: 'insert into outcome values (?, ?, ?, 1) on conflict do update set count = count + 1',
+  pause: 'insert into pause values (?, ?) on conflict do update set until = max(until, excluded.until)',
 }
 
-export type Statements = ReturnType<typeof prepareStatements>
+export type Statements = Readonly<Record<keyof typeof statements, Database.Statement>>
+
+/** Every statement of the frontier, prepared once: libsql frees a statement late. */
+export function prepareStatements(database: Database.Database): Statements {
+  return Object.fromEntries(Object.entries(statements).map(([name, sql]) => [name, database.prepare(sql)])) as unknown as Statements
+}
 
 function checkOwn(path: string, found: number, foundVersion: number): void {
   if (found !== applicationId) throw new StorageError(`${path} is no frontier of orbweaver. Move it away, or set another dataDir.`)
