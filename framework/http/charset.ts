@@ -32,7 +32,7 @@ function decode(bytes: Uint8Array, encoding: string): string {
 }
 
 /** The `charset` parameter of a Content-Type header, as written; undefined when there is none. */
-export function charsetOf(contentType: string): string | undefined {
+function charsetOf(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;]+))/i.exec(contentType)?.slice(1).find((value) => value !== undefined)
 }
 

@@ -31,11 +31,6 @@ export function fingerprintOfUrl(canonicalUrl: string): string {
   return hash(`GET\n${canonicalUrl}\n`)
 }
 
-/** A seeded 64-bit hash of bytes, for short names and tables. */
-export function hash64(bytes: Uint8Array, seed: bigint): bigint {
-  return h64Raw(bytes, seed)
-}
-
 function hash(input: string | Uint8Array): string {
   if (typeof input === 'string') return h64ToString(input, 0n) + h64ToString(input, secondSeed)
   return hex(h64Raw(input, 0n)) + hex(h64Raw(input, secondSeed))

@@ -21,9 +21,9 @@ export async function killUntilDone({ site, dataDir, kills }: KillOptions): Prom
     const crawl = spawn(
       process.execPath,
       [
-        ...[join(root, 'framework/cli/bin.js'), 'run', 'gallery', '--project', root, '--json', '--quiet', '-a', `site=${site.url}`],
-        ...['-s', `dataDir=${dataDir}`, '-s', 'network.allowPrivate=true', '-s', 'slot.delayMs=0', '-s', 'slot.concurrency=8'],
-        ...['-s', 'autothrottle.enabled=false', '-s', 'retry.backoffMs=100'],
+        join(root, 'framework/cli/bin.js'), 'run', 'gallery', '--project', root, '--json', '--quiet', '-a', `site=${site.url}`,
+        '-s', `dataDir=${dataDir}`, '-s', 'network.allowPrivate=true', '-s', 'slot.delayMs=0', '-s', 'slot.concurrency=8',
+        '-s', 'autothrottle.enabled=false', '-s', 'retry.backoffMs=100',
       ],
       { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, DATABASE_URL: '' } },
     )
