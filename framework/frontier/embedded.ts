@@ -134,10 +134,6 @@ export class EmbeddedFrontier implements Frontier {
     await committed
   }
 
-  *pendingSlots(): Iterable<string> {
-    yield* this.#pending.keys()
-  }
-
   async pauseSlot(slot: string, until: number): Promise<void> {
     this.#pauses.set(slot, until)
     await this.#commits.apply(() => this.#statements.pause.run(slot, until))

@@ -91,8 +91,6 @@ export interface Frontier {
   lease(demand: Demand): Promise<Leased>
   /** Ends leases. One that isn't ours any more is left alone. */
   settle(settlements: readonly Settlement[]): Promise<void>
-  /** Ready for work: leased to nobody and due. What `lease` could give if no slot were full. */
-  pendingSlots(): Iterable<string>
   /** No request of `slot` is leased before `until` (ms since 1970): a Retry-After outlives a crash. */
   pauseSlot(slot: string, until: number): Promise<void>
   /** The pauses that are not over. */
