@@ -10,6 +10,7 @@ import { Ending } from './engine/ending.ts'
 import { Fingerprinter } from './engine/fingerprinter.ts'
 import { Harvester } from './engine/harvest.ts'
 import { Limits } from './engine/limits.ts'
+import { refusedStatus } from './engine/outcome.ts'
 import { RedirectTargets } from './engine/redirect-targets.ts'
 import { Scheduler } from './engine/scheduler.ts'
 import { Scraper } from './engine/scrape.ts'
@@ -232,7 +233,8 @@ function openSlots(settings: Settings, frontier: Frontier, log: Log): Slots {
 function announce(lease: Lease, outcome: Outcome, error: unknown, to: { stats: Stats; signals: Signals; log: Log }): void {
   const { request } = lease
   const reason = 'reason' in outcome ? outcome.reason : ''
-  to.stats.add(`${request.kind}s/${outcome.state}`)
+  const isRefused = request.kind === 'image' && outcome.state === 'ignored'
+  to.stats.add(`${request.kind}s/${isRefused ? refusedStatus(outcome) : outcome.state}`)
   if (outcome.state === 'failed') {
     to.signals.emit('request_failed', request, reason)
     to.log.warn({ url: request.url, reason, attempt: lease.attempt, ...(isCrawlError(error) ? {} : { error }) }, `${request.kind} failed: ${outcome.message ?? reason} (${request.url})`)

@@ -56,7 +56,7 @@ export class Progress {
     const add = (count: number, name: string) => count > 0 && parts.push(`${formatCount(count)} ${name}`)
     add(stats.get('images/duplicate'), 'duplicate')
     add(stats.get('images/dropped'), 'dropped')
-    add(stats.get('images/failed') + stats.get('images/ignored'), 'failed')
+    add(stats.get('images/failed'), 'failed')
     return parts.join(' · ')
   }
 }

@@ -60,7 +60,7 @@ function describeEnd({ reason, limit, durationMs, left, resumed }: RunSummary): 
 function describeNothingNew(summary: RunSummary, previousRunAt: number | undefined): string[] {
   const known = summary.stats['images/known'] ?? 0
   if (summary.reason === 'finished' && !summary.outcomes.some(({ kind, state }) => kind === 'page' && state === 'done')) return ['No page could be read.']
-  if (summary.reason !== 'finished' || known === 0 || countWork(summary.stats).images > 0) return []
+  if (summary.reason !== 'finished' || known === 0 || (summary.stats['images/done'] ?? 0) > 0) return []
   return [`0 images downloaded: all ${formatCount(known)} are known${previousRunAt === undefined ? '' : ` since the run of ${formatDate(previousRunAt)}`}.`]
 }
 

@@ -49,13 +49,17 @@ const settledReasons = new Set(['http 404', 'http 410', 'not an image', 'unsuppo
 export function refusalOf(url: string, outcome: Outcome, attempts: number): Refusal | undefined {
   if (outcome.state === 'done' || outcome.state === 'retry' || outcome.state === 'released') return undefined
   const { reason } = outcome
-  const isDropped = outcome.state === 'dropped' || reason === 'robots'
   return {
     url,
-    status: isDropped ? 'dropped' : 'failed',
+    status: refusedStatus(outcome),
     reason,
     message: outcome.message ?? reason,
     attempts,
     settled: outcome.state === 'dropped' || settledReasons.has(reason),
   }
+}
+
+/** What is not wanted is dropped, also by robots.txt; what is not to be had has failed. */
+export function refusedStatus({ state, reason }: { readonly state: string; readonly reason: string }): Refusal['status'] {
+  return state === 'dropped' || reason === 'robots' ? 'dropped' : 'failed'
 }
