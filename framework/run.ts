@@ -5,20 +5,20 @@ import type { Middleware } from './compose.ts'
 import type { Crawl, Part } from './crawl.ts'
 import { Downloader } from './downloader/downloader.ts'
 import { Transport } from './downloader/transport.ts'
+import { announce } from './engine/announce.ts'
 import { checkSpider, Engine } from './engine/engine.ts'
 import { Ending } from './engine/ending.ts'
 import { Fingerprinter } from './engine/fingerprinter.ts'
 import { Harvester } from './engine/harvest.ts'
 import { Limits } from './engine/limits.ts'
-import { refusedStatus } from './engine/outcome.ts'
 import { RedirectTargets } from './engine/redirect-targets.ts'
 import { Scheduler } from './engine/scheduler.ts'
 import { Scraper } from './engine/scrape.ts'
-import { isCrawlError, messageOf, SettingsError } from './errors.ts'
+import { messageOf, SettingsError } from './errors.ts'
 import { openFiles } from './files/open.ts'
 import type { Files } from './files/files.ts'
 import { EmbeddedFrontier } from './frontier/embedded.ts'
-import type { Frontier, FrontierCounts, Lease, Outcome, OutcomeCount } from './frontier/frontier.ts'
+import type { Frontier, FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
 import { silentLog, type Log } from './log.ts'
 import type { Project } from './settings/define.ts'
 import { loadSettings } from './settings/load.ts'
@@ -228,22 +228,6 @@ function openSlots(settings: Settings, frontier: Frontier, log: Log): Slots {
     frontier.pauseSlot(slot, until).catch((error: unknown) => log.error({ slot, error }, `the pause of ${slot} could not be kept: ${messageOf(error)}`))
   })
   return slots
-}
-
-function announce(lease: Lease, outcome: Outcome, error: unknown, to: { stats: Stats; signals: Signals; log: Log }): void {
-  const { request } = lease
-  const reason = 'reason' in outcome ? outcome.reason : ''
-  const isRefused = request.kind === 'image' && outcome.state === 'ignored'
-  to.stats.add(`${request.kind}s/${isRefused ? refusedStatus(outcome) : outcome.state}`)
-  if (outcome.state === 'failed') {
-    to.signals.emit('request_failed', request, reason)
-    to.log.warn({ url: request.url, reason, attempt: lease.attempt, ...(isCrawlError(error) ? {} : { error }) }, `${request.kind} failed: ${outcome.message ?? reason} (${request.url})`)
-  } else if (outcome.state === 'retry') {
-    to.log.info({ url: request.url, reason, afterMs: outcome.afterMs, attempt: lease.attempt }, `${request.kind} will be tried again in ${Math.ceil(outcome.afterMs / 1000)} s: ${reason} (${request.url})`)
-  } else if (outcome.state === 'dropped' || outcome.state === 'ignored') {
-    if (request.item !== undefined) to.signals.emit('item_dropped', request.item, reason)
-    to.log.debug({ url: request.url, reason }, `${request.kind} ${outcome.state}: ${reason} (${request.url})`)
-  }
 }
 
 async function build<Handler extends Middleware<any, any>>(parts: readonly Part<Handler>[], crawl: Crawl): Promise<Handler[]> {

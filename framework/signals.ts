@@ -5,7 +5,7 @@ import type { Request } from './http/request.ts'
 import type { Log } from './log.ts'
 
 /** Why a crawl ended. `stopped`: by a signal; `limit`: one of `limits`; `blocked`: every host left asks for patience. */
-export type EndReason = 'finished' | 'stopped' | 'limit' | 'blocked' | 'outage'
+export type EndReason = 'finished' | 'stopped' | 'limit' | 'blocked'
 
 /** Everything a crawl announces, with what its listeners are given. */
 export interface SignalMap {

@@ -84,7 +84,7 @@ async function parse() {
       .example('$0 run gallery', 'Crawl, or go on with what was interrupted')
       .example('$0 run gallery --limit 20', 'Look at what comes before you take it all')
       .example('$0 run gallery -a site=http://127.0.0.1:7447/ -s slot.delayMs=1s', 'With an argument and a setting')
-      .epilogue('Exit codes: 0 done, 1 unexpected error, 2 usage or settings, 3 fewer images than expect.images, 4 stopped by a limit, 5 every host left asks for patience, 6 database or disk, 130 and 143 stopped by a signal. After 4, 5, 6, 130 and 143 the same command goes on.'), handler('run'))
+      .epilogue('Exit codes: 0 done, 1 unexpected error, 2 usage or settings, 3 no page could be read or fewer images than expect.images, 4 stopped by a limit, 5 every host left asks for patience, 6 database or disk, 130 and 143 stopped by a signal. After 4, 5, 6, 130 and 143 the same command goes on.'), handler('run'))
     .command('status [spider]', 'What the spiders have harvested, and what is left to do', (command) => command
       .positional('spider', { type: 'string', describe: 'Only this one' })
       .options({ set, json, verbose, project }), handler('status'))

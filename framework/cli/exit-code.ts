@@ -8,7 +8,7 @@ export const exitCode = {
   unexpected: 1,
   /** Wrong command line, settings or spider: nothing was begun. */
   usage: 2,
-  /** Fewer images than `expect.images`. */
+  /** Not one page could be read, or fewer images are kept than `expect.images`. */
   expectation: 3,
   limit: 4,
   /** Every host that is left asks for patience. */
@@ -32,16 +32,19 @@ export function exitCodeOfError(error: unknown): number {
 export function exitCodeOfRun(summary: RunSummary, signal?: NodeJS.Signals): number {
   switch (summary.reason) {
     case 'finished':
-      return countKept(summary) < summary.settings.expect.images ? exitCode.expectation : exitCode.done
+      return hasReadNothing(summary) || countKept(summary) < summary.settings.expect.images ? exitCode.expectation : exitCode.done
     case 'limit':
       return exitCode.limit
     case 'blocked':
       return exitCode.blocked
-    case 'outage':
-      return exitCode.storage
     case 'stopped':
       return exitCodeOfSignal(signal ?? 'SIGINT')
   }
+}
+
+/** A script must see that a site has moved or shut it out, also when it expects no number of images. */
+export function hasReadNothing({ outcomes }: RunSummary): boolean {
+  return !outcomes.some(({ kind, state }) => kind === 'page' && state === 'done')
 }
 
 /** Images of this spider that are kept, of all runs. */

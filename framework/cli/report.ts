@@ -3,7 +3,7 @@ import type { OutcomeCount } from '../frontier/frontier.ts'
 import type { RunSummary } from '../run.ts'
 import { cleanText } from './clean.ts'
 import { alignColumns, wrapWords } from './columns.ts'
-import { countKept } from './exit-code.ts'
+import { countKept, hasReadNothing } from './exit-code.ts'
 import { formatBytes, formatCount, formatCounted, formatDate, formatDuration, formatRate } from './format.ts'
 import { plainPaint, type Paint } from './paint.ts'
 import { countWork } from './rates.ts'
@@ -50,8 +50,6 @@ function describeEnd({ reason, limit, durationMs, left, resumed }: RunSummary): 
       return `stopped by ${limit ?? 'a limit'} after ${time}${rest}`
     case 'blocked':
       return `stopped after ${time}: every host that is left asks for patience${rest}`
-    case 'outage':
-      return `stopped after ${time}: the database or the disk is away${rest}`
     case 'stopped':
       return `stopped after ${time}${rest}`
   }
@@ -59,7 +57,7 @@ function describeEnd({ reason, limit, durationMs, left, resumed }: RunSummary): 
 
 function describeNothingNew(summary: RunSummary, previousRunAt: number | undefined): string[] {
   const known = summary.stats['images/known'] ?? 0
-  if (summary.reason === 'finished' && !summary.outcomes.some(({ kind, state }) => kind === 'page' && state === 'done')) return ['No page could be read.']
+  if (summary.reason === 'finished' && hasReadNothing(summary)) return ['No page could be read.']
   if (summary.reason !== 'finished' || known === 0 || (summary.stats['images/done'] ?? 0) > 0) return []
   return [`0 images downloaded: all ${formatCount(known)} are known${previousRunAt === undefined ? '' : ` since the run of ${formatDate(previousRunAt)}`}.`]
 }

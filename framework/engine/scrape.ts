@@ -52,7 +52,13 @@ function callbackOf(spider: Spider<any>, { request, url }: PageResponse): Callba
 }
 
 function callbackError(error: unknown, { request, url }: PageResponse): CrawlError {
-  const place = error instanceof Error ? /\(?((?:file:\/\/)?[^\s()]+spiders[^\s()]+:\d+:\d+)\)?/.exec(error.stack ?? '')?.[1] : undefined
-  const where = place === undefined ? '' : ` (${place.replace(/^file:\/\//, '')})`
-  return new CrawlError('callback', `${request.callback}() threw on ${url}: ${messageOf(error)}${where}`, { reason: 'callback threw', cause: error })
+  const place = placeInSpider(error)
+  return new CrawlError('callback', `${request.callback}() threw on ${url}: ${messageOf(error)}${place === undefined ? '' : ` (${place})`}`, { reason: 'callback threw', cause: error })
+}
+
+/** File, line and column of the spider's code that threw. The message may come from a page, so only the lines of calls are read. */
+function placeInSpider(error: unknown): string | undefined {
+  const calls = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^ {4}at .{0,500}$/.test(line)) : []
+  const call = calls.find((line) => line.includes('/spiders/'))
+  return call?.replace(/^.*?(?:\(|at )(?:file:\/\/)?(\/?[^()]*:\d+:\d+)\)?$/, '$1')
 }

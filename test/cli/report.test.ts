@@ -92,7 +92,7 @@ test('exit codes follow how a run ended', () => {
   const code = (changes: Partial<RunSummary>, signal?: NodeJS.Signals) => exitCodeOfRun({ ...summary, ...changes }, signal)
   const expecting = (images: number) => ({ settings: schema.parse({ expect: { images } }) })
   assert.deepEqual([code(expecting(40)), code(expecting(41))], [0, 3])
-  assert.deepEqual([code({ reason: 'limit' }), code({ reason: 'blocked' }), code({ reason: 'outage' })], [4, 5, 6])
+  assert.deepEqual([code({ reason: 'limit' }), code({ reason: 'blocked' }), code({ outcomes: [] })], [4, 5, 3])
   assert.deepEqual([code({ reason: 'stopped' }, 'SIGINT'), code({ reason: 'stopped' }, 'SIGTERM')], [130, 143])
   assert.deepEqual([new SettingsError('x'), new StorageError('x'), new TypeError('x'), new AggregateError([new TypeError('x'), new StorageError('x')])].map(exitCodeOfError), [2, 6, 1, 6])
 })

@@ -162,7 +162,7 @@ export default defineSettings({
     const site = await open(serve((_, response) => response.writeHead(500).end()))
     const root = project()
     const { stderr, code } = await crawl(['run', 'plain', '-a', `site=${site.url}`, '--log-json', '--json'], root)
-    assert.equal(code, 0)
+    assert.equal(code, 3)
     const lines = stderr.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>)
     const failed = lines.find((line) => line['level'] === 'warn')
     assert.deepEqual([failed?.['reason'], failed?.['url']], ['http 500', site.url])
