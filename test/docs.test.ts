@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { renderSettingsPage } from '../framework/settings/docs.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -16,7 +17,7 @@ test('the examples of the documentation compile', () => {
   // Inside the project, so that packages and types are found as in a user's project.
   const folder = join(root, 'test', `examples-${process.pid}`)
   try {
-    for (const document of ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))]) {
+    for (const document of ['README.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => join('docs', name))]) {
       for (const { path, code } of examplesOf(document)) {
         const file = join(folder, document.replace(/\W/g, '-'), path)
         mkdirSync(dirname(file), { recursive: true })
@@ -29,4 +30,8 @@ test('the examples of the documentation compile', () => {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+test('the page of settings says what the schema says', () => {
+  assert.equal(readFileSync(join(root, 'docs/settings.md'), 'utf8'), renderSettingsPage(), 'run `npm run docs`')
 })
