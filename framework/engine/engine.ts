@@ -2,6 +2,7 @@ import { CrawlError, isCrawlError, messageOf, SettingsError } from '../errors.ts
 import { Wakeup } from '../async/wakeup.ts'
 import type { Frontier } from '../frontier/frontier.ts'
 import { Request } from '../http/request.ts'
+import { isWeb } from '../http/url.ts'
 import type { Log } from '../log.ts'
 import type { EndReason } from '../signals.ts'
 import type { Spider } from '../spider.ts'
@@ -106,10 +107,13 @@ export class Engine {
   }
 }
 
-/** @throws SettingsError when a spider has nothing to begin with. */
+/** @throws SettingsError when a spider has nothing to begin with, or a start URL that can't be fetched. */
 export function checkSpider(spider: Spider<any>, name: string): void {
   const hasOwnStart = Object.getPrototypeOf(spider)?.start !== Object.getPrototypeOf(Object.getPrototypeOf(spider))?.start
   if (spider.startUrls.length === 0 && !hasOwnStart) {
     throw new SettingsError(`The spider "${name}" has no startUrls and no start(): it has nowhere to begin.`)
+  }
+  for (const url of spider.startUrls) {
+    if (!URL.canParse(url) || !isWeb(new URL(url).protocol)) throw new SettingsError(`The spider "${name}" begins at "${url}", which is no http or https URL.`)
   }
 }

@@ -132,6 +132,9 @@ describe('bad input', () => {
           throw new Error('give me an album with -a album=…')
         }
       }
+      for (const site of ['gallery.example', 'ftp://gallery.example/', 'http://[oops']) {
+        await assert.rejects(crawl(Plain, { args: { site } }), (error: Error) => error instanceof SettingsError && error.message.includes(`"${site}"`))
+      }
       await assert.rejects(crawl(Nowhere), (error: Error) => error instanceof SettingsError && /nowhere to begin/.test(error.message))
       await assert.rejects(crawl(Unmade), (error: Error) => error instanceof SettingsError && /-a album/.test(error.message))
     }))
