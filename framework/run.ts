@@ -144,6 +144,9 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
   })
   closers.push(() => frontier.close())
   await removeAbandoned(store, files)
+  for (const { item } of frontier.givenUp) {
+    if (item !== undefined) await store.refuse({ url: item.url, status: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched', attempts: 1, settled: false })
+  }
 
   const slots = openSlots(settings, frontier, log)
   const stats = new Stats()

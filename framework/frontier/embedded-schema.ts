@@ -8,8 +8,13 @@ import { storageError } from './group-commit.ts'
 const applicationId = 0x6f726266
 const version = 1
 
-/** States of a request's row. Requests that are done, ignored or dropped have none. */
-export const state = { pending: 0, delayed: 1, leased: 2, failed: 3 } as const
+/**
+ * States of a request's row. Requests that are done, ignored or dropped have none. A request in whose course the process
+ * ended `shared` times is suspected to be what ends it: it is leased alone, after all others, and given up when the process
+ * ends `alone` times then. So a request that kills the process ends as failed, and those that were beside it do not.
+ */
+export const state = { pending: 0, delayed: 1, leased: 2, failed: 3, suspect: 4, alone: 5 } as const
+export const maxInterruptions = { shared: 3, alone: 2 } as const
 
 const tables = `
 create table meta (name text primary key, value text not null) without rowid;
@@ -73,11 +78,13 @@ const statements = {
   dueBySlot: `select slot, count(*) as count from request where state = ${state.delayed} and due <= ? group by slot`,
   nextDue: `select min(due) as due from request where state = ${state.delayed}`,
   retryFailed: `update request set state = ${state.pending}, attempts = 0, interruptions = 0 where state = ${state.failed}`,
-  countInterruption: `update request set interruptions = interruptions + 1 where state = ${state.leased}`,
-  giveUp: `update request set state = ${state.failed}, reason = 'crash', message = 'the process ended during each try' where state = ${state.leased} and interruptions >= ?`,
-  takeBack: `update request set state = ${state.pending} where state = ${state.leased}`,
+  leaseAlone: `update request set state = ${state.alone} where seq = ?`,
+  suspects: `select seq, attempts, interruptions, body from request where state = ${state.suspect} order by seq limit 100`,
+  countInterruption: `update request set interruptions = interruptions + 1 where state in (${state.leased}, ${state.alone})`,
+  poison: `select seq, attempts, interruptions, body from request where state = ${state.alone} and interruptions >= ${maxInterruptions.shared + maxInterruptions.alone}`,
+  takeBack: `update request set state = iif(interruptions >= ${maxInterruptions.shared}, ${state.suspect}, ${state.pending}) where state in (${state.leased}, ${state.alone})`,
   pendingBySlot: `select slot, count(*) as count from request where state = ${state.pending} group by slot order by min(seq)`,
-  held: `select state, count(*) as count, min(due) as due from request where state in (${state.delayed}, ${state.failed}) group by state`,
+  held: `select state, count(*) as count, min(due) as due from request where state in (${state.delayed}, ${state.failed}, ${state.suspect}) group by state`,
   countOutcome: 'insert into outcome values (?, ?, ?, 1) on conflict do update set count = count + 1',
   pause: 'insert into pause values (?, ?) on conflict do update set until = max(until, excluded.until)',
 }

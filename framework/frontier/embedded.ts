@@ -3,7 +3,7 @@ import { isCrawlError } from '../errors.ts'
 import { Request } from '../http/request.ts'
 import type { Log } from '../log.ts'
 import { lockFrontier, openDatabase, prepareStatements, removeDatabase, state, type Statements } from './embedded-schema.ts'
-import { FingerprintTable } from './fingerprint-table.ts'
+import { FingerprintTable, halves } from './fingerprint-table.ts'
 import type { Demand, Frontier, FrontierCounts, Lease, Leased, Outcome, OutcomeCount, Settlement, SlotPause } from './frontier.ts'
 import { GroupCommit, storageError } from './group-commit.ts'
 
@@ -14,8 +14,6 @@ export interface EmbeddedFrontierOptions {
   readonly fingerprint: (request: Request) => string
   /** Begin a new run even if the last one has not ended. */
   readonly fresh: boolean
-  /** A request in whose course the process ended so often is given up: it may be what ends it. Default 10. */
-  readonly maxInterruptions?: number
   readonly log: Log
   /** Ends the waiting for a disk that is full. */
   readonly signal: AbortSignal
@@ -37,6 +35,7 @@ interface HeldLease extends Lease {
 export class EmbeddedFrontier implements Frontier {
   readonly resumed: boolean
   readonly started: boolean
+  readonly givenUp: readonly Request[]
   readonly #options: EmbeddedFrontierOptions
   readonly #database: Database.Database
   readonly #commits: GroupCommit
@@ -51,6 +50,7 @@ export class EmbeddedFrontier implements Frontier {
   #pendingTotal = 0
   #delayed = 0
   #failed = 0
+  #suspects = 0
   #nextDue = Infinity
 
   /** @throws StorageError when the file can't be used, or another process uses it. */
@@ -71,6 +71,7 @@ export class EmbeddedFrontier implements Frontier {
       this.#statements = prepareStatements(this.#database)
       this.#commits = new GroupCommit({ ...options, database: this.#database })
       this.#statements.mark.run('begun', new Date().toISOString())
+      this.givenUp = this.#takeBackLeases()
       this.#load()
     } catch (error) {
       this.#unlock()
@@ -114,6 +115,7 @@ export class EmbeddedFrontier implements Frontier {
       }
     }
     for (const { request } of leases) this.#moveToEnd(request.slot)
+    if (this.#suspects > 0 && this.#pendingTotal === 0 && this.#leased.size === 0) this.#leaseSuspect(demand, leases)
     return { leases, waitMs: this.#delayed === 0 ? Infinity : Math.max(1, this.#nextDue - now) }
   }
 
@@ -146,7 +148,7 @@ export class EmbeddedFrontier implements Frontier {
   }
 
   counts(): FrontierCounts {
-    return { pending: this.#pendingTotal + this.#delayed, delayed: this.#delayed, leased: this.#leased.size, failed: this.#failed }
+    return { pending: this.#pendingTotal + this.#delayed + this.#suspects, delayed: this.#delayed, leased: this.#leased.size, failed: this.#failed }
   }
 
   outcomes(): readonly OutcomeCount[] {
@@ -177,11 +179,19 @@ export class EmbeddedFrontier implements Frontier {
     return new Set((this.#database.prepare('select name from meta').all() as { name: string }[]).map(({ name }) => name))
   }
 
-  #load(): void {
-    // A lease that is there at the start belongs to a process that ended without settling it.
+  /** A lease that is there at the start belongs to a process that ended without settling it. */
+  #takeBackLeases(): Request[] {
+    this.#database.exec('begin immediate')
     this.#statements.countInterruption.run()
-    this.#statements.giveUp.run(this.#options.maxInterruptions ?? 10)
+    const poison = (this.#statements.poison.all() as Row[]).map((row) => this.#hold(row))
+    for (const lease of poison) this.#write(lease, { state: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched' })
     this.#statements.takeBack.run()
+    this.#database.exec('commit')
+    this.#leased.clear()
+    return poison.map(({ request }) => request)
+  }
+
+  #load(): void {
     for (const row of this.#database.prepare('select high, low from seen').raw().iterate()) {
       const [high, low] = row as [number, number]
       this.#seen.add(high, low)
@@ -203,6 +213,7 @@ export class EmbeddedFrontier implements Frontier {
     this.#failed = held.find((row) => row.state === state.failed)?.count ?? 0
     const delayed = held.find((row) => row.state === state.delayed)
     this.#delayed = delayed?.count ?? 0
+    this.#suspects = held.find((row) => row.state === state.suspect)?.count ?? 0
     this.#nextDue = delayed?.due ?? Infinity
   }
 
@@ -219,14 +230,33 @@ export class EmbeddedFrontier implements Frontier {
 
   #leaseFrom(slot: string, limit: number, leases: HeldLease[]): void {
     const rows = this.#statements.select.all(slot, limit) as Row[]
-    for (const { seq, attempts, interruptions, body } of rows) {
-      const lease: HeldLease = { id: `${seq}.${attempts}`, seq, request: Request.fromJSON(JSON.parse(body)), attempt: attempts + 1, interruptions }
-      this.#leased.set(lease.id, lease)
-      leases.push(lease)
+    for (const row of rows) {
+      leases.push(this.#hold(row))
       // The mark is committed with what comes next; it only tells a later start that this request was begun.
-      void this.#commits.apply(() => this.#statements.lease.run(seq)).catch(() => undefined)
+      void this.#commits.apply(() => this.#statements.lease.run(row.seq)).catch(() => undefined)
     }
     this.#changePending(slot, -rows.length)
+  }
+
+  /** One of the requests that may be what ends the process, when nothing else is in progress. */
+  #leaseSuspect({ fullSlots }: Demand, leases: HeldLease[]): void {
+    for (const row of this.#statements.suspects.all() as Row[]) {
+      const lease = this.#hold(row)
+      if (fullSlots.has(lease.request.slot)) {
+        this.#leased.delete(lease.id)
+        continue
+      }
+      leases.push(lease)
+      this.#suspects--
+      void this.#commits.apply(() => this.#statements.leaseAlone.run(row.seq)).catch(() => undefined)
+      return
+    }
+  }
+
+  #hold({ seq, attempts, interruptions, body }: Row): HeldLease {
+    const lease: HeldLease = { id: `${seq}.${attempts}`, seq, request: Request.fromJSON(JSON.parse(body)), attempt: attempts + 1, interruptions }
+    this.#leased.set(lease.id, lease)
+    return lease
   }
 
   #write({ seq, request }: HeldLease, outcome: Outcome): void {
@@ -268,8 +298,3 @@ export class EmbeddedFrontier implements Frontier {
 }
 
 const outcomeKey = (outcome: Omit<OutcomeCount, 'count'>): string => `${outcome.kind}\n${outcome.state}\n${outcome.reason}`
-
-/** 32 bits of each of the two hashes that a fingerprint is made of, so that a collision of one alone is none. */
-function halves(fingerprint: string): [high: number, low: number] {
-  return [parseInt(fingerprint.slice(0, 8), 16), parseInt(fingerprint.slice(16, 24), 16)]
-}

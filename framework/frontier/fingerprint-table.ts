@@ -73,3 +73,8 @@ function grow(entries: Uint32Array): Uint32Array {
   }
   return larger
 }
+
+/** 32 bits of each of the two hashes that a fingerprint is made of, so that a collision of one alone is none. */
+export function halves(fingerprint: string): [high: number, low: number] {
+  return [parseInt(fingerprint.slice(0, 8), 16), parseInt(fingerprint.slice(16, 24), 16)]
+}

@@ -83,6 +83,8 @@ export interface Frontier {
   readonly resumed: boolean
   /** True when that run had consumed all of its start requests. */
   readonly started: boolean
+  /** Requests that have been given up at this start, since the process never survived them. */
+  readonly givenUp: readonly Request[]
   /** True when the run has met a request with this fingerprint. Answers from memory, so that a known link costs no Request. */
   has(fingerprint: string): boolean
   /** Adds the requests that this run has not met and answers how many those were. Adding twice changes nothing. */

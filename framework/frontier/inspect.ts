@@ -69,7 +69,7 @@ function read(database: Database.Database, path: string): FrontierInspection | u
     begunAt,
     endedAt: marks.get('ended'),
     writtenAt: writtenAt(path),
-    pending: countOf(state.pending, state.leased),
+    pending: countOf(state.pending, state.leased, state.suspect, state.alone),
     delayed: countOf(state.delayed),
     nextDueAt: counts.find((row) => row.state === state.delayed)?.due,
     failures: all(`select coalesce(body ->> 'kind', 'page') as kind, coalesce(reason, '') as reason, count(*) as count from request where state = ${state.failed} group by 1, 2`),

@@ -78,8 +78,8 @@ describe('the demo site, crawled from end to end', () => {
 
   test('killed with SIGKILL again and again, it ends with the same rows and files', async () => {
     const folder = newFolder()
-    const { kills, summary } = await killUntilDone({ site, dataDir: folder, kills: 8 })
-    assert.equal(kills, 8)
+    const { kills, summary } = await killUntilDone({ site, dataDir: folder, kills: 12 })
+    assert.equal(kills, 12)
     assert.equal(summary.resumed, true)
     const rows = readRows(folder)
     checkRows(rows, site.expected)

@@ -159,17 +159,29 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
       return later
     })
 
-    withFrontier('a request that the process never survives is given up in the end', async (opened) => {
+    withFrontier('a request that the process never survives is given up in the end, and those beside it are not', async (opened) => {
       let current = opened
-      await current.frontier.add([page('/poison'), page('/good')])
-      for (let round = 0; round < 10; round++) {
-        for (const lease of await leaseAll(current.frontier)) {
-          if (lease.request.url.endsWith('good')) await settle(current.frontier, lease, { state: 'done' })
-        }
+      await current.frontier.add([page('/poison'), ...Array.from({ length: 5 }, (_, n) => page(`/good${n}`))])
+      for (let round = 0; round < 3; round++) {
+        assert.equal((await leaseAll(current.frontier)).length, 6)
         current = await current.reopen()
       }
-      assert.deepEqual(await leaseAll(current.frontier), [])
+      // From here on they are leased one by one.
+      for (let round = 0; round < 2; round++) {
+        for (let leases = await leaseAll(current.frontier); ; leases = await leaseAll(current.frontier)) {
+          assert.equal(leases.length, 1)
+          assert.deepEqual(await leaseAll(current.frontier), [])
+          if (leases[0]?.request.url.endsWith('poison')) break
+          await settle(current.frontier, leases[0], { state: 'done' })
+        }
+        assert.deepEqual(current.frontier.givenUp, [])
+        current = await current.reopen()
+      }
+      assert.deepEqual(current.frontier.givenUp.map(({ url }) => url), ['http://a.example/poison'])
+      while (current.frontier.counts().pending > 0) await settle(current.frontier, (await leaseAll(current.frontier))[0], { state: 'done' })
       assert.deepEqual(current.frontier.counts(), { pending: 0, delayed: 0, leased: 0, failed: 1 })
+      const outcomes = current.frontier.outcomes().map(({ state, reason, count }) => [state, reason, count])
+      assert.deepEqual(outcomes.sort(), [['done', '', 5], ['failed', 'crash', 1]])
       return current
     })
 
