@@ -67,7 +67,7 @@ export class RetryRequest extends CrawlError {
     options: { readonly afterMs?: number; readonly counted?: boolean; readonly message?: string; readonly cause?: unknown } = {},
   ) {
     super('retry', options.message ?? reason, { cause: options.cause, reason })
-    this.afterMs = options.afterMs
+    this.afterMs = options.afterMs !== undefined && options.afterMs >= 0 ? Math.min(options.afterMs, Number.MAX_SAFE_INTEGER) : undefined
     this.counted = options.counted ?? true
   }
 }

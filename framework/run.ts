@@ -208,7 +208,6 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
     slots: () => slots.states(),
   })
   const reason = await engine.run()
-  if (reason === 'finished') await frontier.mark('ended')
   signals.emit('crawl_closed', reason)
   return {
     spider: name, reason, resumed: frontier.resumed, durationMs: Date.now() - startedAt, settings,
@@ -247,6 +246,7 @@ async function removeAbandoned(store: Store, files: Files): Promise<void> {
 }
 
 function allowedDomains(spider: Spider<any>): readonly string[] {
+  if (spider.allowedDomains.includes('*')) return []
   return spider.allowedDomains.length > 0 ? spider.allowedDomains : [...new Set(spider.startUrls.map((url) => new URL(url).hostname))]
 }
 
@@ -275,9 +275,9 @@ function makeDataDir(dataDir: string): void {
 }
 
 /** Closes in the opposite order; each is closed though another failed. */
-async function closeAll(closers: readonly Closer[]): Promise<void> {
+async function closeAll(closers: Closer[]): Promise<void> {
   const errors: unknown[] = []
-  for (const close of [...closers].reverse()) {
+  for (const close of closers.splice(0).reverse()) {
     try {
       await close()
     } catch (error) {

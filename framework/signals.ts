@@ -35,12 +35,17 @@ export class Signals {
     return () => listeners.delete(listener)
   }
 
+  #complain(name: string, error: unknown): void {
+    this.#log.error({ signal: name, error }, `a listener of ${name} threw: ${messageOf(error)}`)
+  }
+
   emit<Name extends keyof SignalMap>(name: Name, ...args: SignalMap[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
-        listener(...args)
+        const result: unknown = listener(...args)
+        if (result instanceof Promise) result.catch((error: unknown) => this.#complain(name, error))
       } catch (error) {
-        this.#log.error({ signal: name, error }, `a listener of ${name} threw: ${messageOf(error)}`)
+        this.#complain(name, error)
       }
     }
   }

@@ -33,10 +33,14 @@ interface Slot {
   nextAt: number
   pausedUntil: number
   reason: string
+  /** When it was last visited, slowed or paused; ms since 1970. */
+  touchedAt: number
 }
 
-/** Slots that hold nothing worth remembering are swept when so many exist. */
-const sweepAt = 10_000
+/** Slots that hold nothing worth remembering are swept when so many exist, then whenever their number has doubled. */
+const minSweepAt = 10_000
+/** A slot that was slowed is worth remembering for so long after its last use. */
+const slowedIdleMs = 3_600_000
 
 /**
  * Politeness by host: how many requests at once, how far apart, and until when it wants none. One limiter for whatever
@@ -48,6 +52,7 @@ export class Slots {
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #listeners = new Set<(slot: string) => void>()
   readonly #pauseListeners = new Set<(slot: string, until: number) => void>()
+  #sweepAt = minSweepAt
 
   constructor(options: SlotsOptions) {
     this.#options = options
@@ -75,6 +80,7 @@ export class Slots {
       if (!open) return false
       open = false
       state.active--
+      state.touchedAt = Date.now()
       this.#changed(slot)
       return true
     }
@@ -151,19 +157,22 @@ export class Slots {
   #slot(name: string): Slot {
     let slot = this.#slots.get(name)
     if (slot === undefined) {
-      if (this.#slots.size >= sweepAt) this.#sweep()
-      slot = { active: 0, delayMs: this.#options.delayMs, nextAt: 0, pausedUntil: 0, reason: '' }
+      if (this.#slots.size >= this.#sweepAt) this.#sweep()
+      slot = { active: 0, delayMs: this.#options.delayMs, nextAt: 0, pausedUntil: 0, reason: '', touchedAt: 0 }
       this.#slots.set(name, slot)
     }
+    slot.touchedAt = Date.now()
     return slot
   }
 
   #sweep(): void {
     const now = Date.now()
     for (const [name, slot] of this.#slots) {
-      const plain = slot.active === 0 && slot.delayMs === this.#options.delayMs && slot.nextAt <= now && slot.pausedUntil <= now
-      if (plain) this.#slots.delete(name)
+      const isFree = slot.active === 0 && slot.nextAt <= now && slot.pausedUntil <= now
+      const isPlain = slot.delayMs === this.#options.delayMs || Math.max(slot.touchedAt, slot.pausedUntil) <= now - slowedIdleMs
+      if (isFree && isPlain) this.#slots.delete(name)
     }
+    this.#sweepAt = Math.max(minSweepAt, this.#slots.size * 2)
   }
 
   #jittered(delayMs: number): number {

@@ -15,7 +15,7 @@ export abstract class Spider<Data extends object = JsonObject> {
   readonly args: SpiderArguments
   /** Where the crawl begins. */
   readonly startUrls: readonly string[] = []
-  /** Domains to stay on, with their subdomains. Empty: the hosts of the start requests. Images may come from anywhere. */
+  /** Domains to stay on, with their subdomains; `*`: any. Empty: the hosts of `startUrls`. Images may come from anywhere. */
   readonly allowedDomains: readonly string[] = []
   /** Over settings.ts, under the environment and the command line. */
   readonly settings: SettingsInput = {}

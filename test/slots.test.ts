@@ -67,6 +67,32 @@ describe('slots', () => {
     }
   })
 
+  test('those not in use are forgotten when many exist; those that still mean something are kept', (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+    const slots = open({ delayMs: 0 })
+    const names = () => slots.states().map(({ slot }) => slot)
+    slots.tryEnter('open')
+    slots.setDelay('slow', 5_000)
+    slots.pauseUntil('paused', Date.now() + 10 * 3_600_000)
+    for (let n = 0; n < 9_997; n++) slots.tryEnter(`host${n}`)?.end()
+    assert.equal(names().length, 10_000)
+    slots.tryEnter('one')?.end()
+    assert.deepEqual(names(), ['open', 'slow', 'paused', 'one'])
+    t.mock.timers.tick(3_600_000)
+    for (let n = 0; n < 9_996; n++) slots.tryEnter(`host${n}`)?.end()
+    slots.tryEnter('two')?.end()
+    assert.deepEqual(names(), ['open', 'paused', 'two'])
+  })
+
+  test('as many as are in use are kept, and looked through again only when they have doubled', () => {
+    const slots = open()
+    for (let n = 0; n < 15_000; n++) slots.tryEnter(`host${n}`)
+    for (let n = 0; n < 5_000; n++) slots.setDelay(`free${n}`, 0)
+    assert.equal(slots.states().length, 20_000)
+    slots.setDelay('one', 0)
+    assert.equal(slots.states().length, 15_001)
+  })
+
   test('waiting ends when the crawl does', async () => {
     const controller = new AbortController()
     const slots = open()

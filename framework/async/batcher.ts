@@ -9,13 +9,15 @@ export interface BatcherOptions<In, Out> {
   readonly flush: (inputs: readonly In[]) => Promise<readonly Out[]>
   /** A batch is flushed when it holds so many. */
   readonly max: number
+  /** Whether one input may be what made a batch fail, so that the others are worth another try. Default: always. */
+  readonly isInputError?: (error: unknown) => boolean
   /** Milliseconds that a first input waits for others. */
   readonly waitMs: number
 }
 
 /**
  * Many writers, one flush: what is handed in within a few milliseconds is committed together, and each writer resumes
- * when its own is. A batch that fails is written again one by one, so that one bad input fails alone.
+ * when its own is. A batch that a bad input made fail is written again one by one, so that it fails alone.
  */
 export class Batcher<In, Out> {
   readonly #options: BatcherOptions<In, Out>
@@ -55,7 +57,7 @@ export class Batcher<In, Out> {
       const outputs = await this.#options.flush(entries.map((entry) => entry.input))
       entries.forEach((entry, index) => entry.resolve(outputs[index] as Out))
     } catch (error) {
-      if (entries.length === 1) return entries[0]?.reject(error)
+      if (entries.length === 1 || this.#options.isInputError?.(error) === false) return entries.forEach((entry) => entry.reject(error))
       for (const entry of entries) await this.#flush([entry])
     }
   }

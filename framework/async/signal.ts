@@ -8,30 +8,73 @@ export function createAbortController(): AbortController {
 }
 
 /**
- * Runs `work` with a signal that aborts with `parent` or after `limitMs`, whichever is first. One listener, removed at
- * the end: `AbortSignal.any` on Node 20 keeps every composite of a long-lived signal alive (nodejs/node#54614).
+ * A time limit that can be paused, and that ends with `parent` too. One listener, removed by `close`: `AbortSignal.any` on
+ * Node 20 keeps every composite of a long-lived signal alive (nodejs/node#54614).
  */
-export async function within<T>(
-  parent: AbortSignal,
-  limitMs: number,
-  onTimeout: () => Error,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  parent.throwIfAborted()
-  const controller = createAbortController()
-  const stop = () => controller.abort(parent.reason)
-  parent.addEventListener('abort', stop, { once: true })
-  const timer = setTimeout(() => controller.abort(onTimeout()), limitMs)
-  try {
-    return await Promise.race([work(controller.signal), rejectOnAbort(controller.signal)])
-  } finally {
-    clearTimeout(timer)
-    parent.removeEventListener('abort', stop)
+export class Deadline {
+  readonly #parent: AbortSignal
+  readonly #controller = createAbortController()
+  readonly #onTimeout: () => Error
+  readonly #stop = () => this.#controller.abort(this.#parent.reason)
+  #leftMs: number
+  #startedAt = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** @throws the reason of `parent` when it has aborted already. */
+  constructor(parent: AbortSignal, limitMs: number, onTimeout: () => Error) {
+    parent.throwIfAborted()
+    this.#parent = parent
+    this.#leftMs = limitMs
+    this.#onTimeout = onTimeout
+    parent.addEventListener('abort', this.#stop, { once: true })
+    this.resume()
+  }
+
+  /** Aborts with `parent`, or when the time is over. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** What follows isn't counted, until `resume`. */
+  pause(): void {
+    clearTimeout(this.#timer)
+    this.#leftMs -= Date.now() - this.#startedAt
+  }
+
+  resume(): void {
+    this.#startedAt = Date.now()
+    this.#timer = setTimeout(() => this.#controller.abort(this.#onTimeout()), Math.max(0, this.#leftMs))
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#parent.removeEventListener('abort', this.#stop)
   }
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+/**
+ * Waits for `work`, or rejects with the signal's reason when it aborts first: for what doesn't listen to a signal itself.
+ */
+export async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  let stop = (): void => {}
+  const aborted = new Promise<never>((_, reject) => (stop = () => reject(signal.reason)))
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Runs `work` with a signal that aborts with `parent` or after `limitMs`, whichever is first, and waits no longer than that. */
+export async function within<T>(parent: AbortSignal, limitMs: number, onTimeout: () => Error, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = new Deadline(parent, limitMs, onTimeout)
+  try {
+    return await abortable(deadline.signal, work(deadline.signal))
+  } finally {
+    deadline.close()
+  }
 }
 
 /** Waits `ms` milliseconds, or rejects with the signal's reason when it aborts first. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { CrawlError, isCrawlError, messageOf, SettingsError } from '../errors.ts'
 import { Wakeup } from '../async/wakeup.ts'
 import type { Frontier } from '../frontier/frontier.ts'
@@ -25,11 +26,16 @@ export interface EngineOptions extends WorkerOptions {
 /** Start requests are taken while the frontier holds fewer than this, and written so many at a time. */
 const maxPending = 1_000
 const seedBatch = 100
+const seedWaitMs = 50
 
 /** Runs a crawl: N equal workers, and the start requests that feed them. */
 export class Engine {
   readonly #options: EngineOptions
   readonly #demand = new Wakeup()
+  #isStopped = false
+  /** True while the spider's start() runs. */
+  #isInStart = false
+  #leave = (): void => {}
 
   constructor(options: EngineOptions) {
     this.#options = options
@@ -42,11 +48,8 @@ export class Engine {
 
   /** Resolves when all work is done, or what was in progress has ended after a stop. Rejects when the store or the frontier is gone. */
   async run(): Promise<EndReason> {
-    const { scheduler, frontier, limits, stopping, concurrency, signal, log } = this.#options
-    const stop = () => {
-      scheduler.stop()
-      this.#demand.notify()
-    }
+    const { scheduler, frontier, limits, stopping, concurrency, signal } = this.#options
+    const stop = () => this.#stop()
     stopping.addEventListener('abort', stop, { once: true })
     if (stopping.aborted) stop()
     const workers = Array.from({ length: concurrency }, async () => {
@@ -57,19 +60,13 @@ export class Engine {
         throw error
       }
     })
-    const seeding = this.#seed().catch((error: unknown) => {
-      log.error({ error }, `start() failed: ${messageOf(error)}`)
-      scheduler.seeded()
-      return error
-    })
+    const seeding = this.#seed()
     try {
-      const ends = await Promise.allSettled([scheduler.run(), ...workers])
-      stop()
-      const seedError = await seeding
+      const ends = await Promise.allSettled([scheduler.run().finally(stop), ...workers, this.#leftBehind(seeding)])
       const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
       if (errors.length > 0) throw errors.find((error) => isCrawlError(error)) ?? errors[0]
-      if (seedError !== undefined) throw seedError
       await frontier.settle(scheduler.unused().map((lease) => ({ lease, outcome: { state: 'released' } })))
+      if (scheduler.exhausted) await frontier.mark('ended')
       if (limits.reached !== undefined) return 'limit'
       if (stopping.aborted || signal.aborted) return 'stopped'
       return scheduler.blocked ? 'blocked' : 'finished'
@@ -78,42 +75,95 @@ export class Engine {
     }
   }
 
-  /** Takes start requests as they are needed. A resumed run begins them again: what it has met already changes nothing. */
+  #stop(): void {
+    this.#isStopped = true
+    this.#options.scheduler.stop()
+    this.#demand.notify()
+    if (this.#isInStart) this.#leave()
+  }
+
+  /** Waits for the start requests, unless the crawl is stopped while start() waits for something: that may never come. */
+  #leftBehind(seeding: Promise<void>): Promise<void> {
+    return Promise.race([seeding, new Promise<void>((resolve) => (this.#leave = resolve))])
+  }
+
   async #seed(): Promise<void> {
-    const { scheduler, frontier, spider, stopping } = this.#options
-    if (!frontier.started) {
-      const batch: Request[] = []
-      try {
-        for await (const request of spider.start()) {
-          if (stopping.aborted) return
-          if (!Request.is(request)) throw new CrawlError('start', `start() yielded ${String(request)}, which is no Request.`)
-          batch.push(request)
-          if (batch.length < seedBatch) continue
-          await this.#add(batch.splice(0))
-          while (frontier.counts().pending > maxPending && !stopping.aborted) await this.#demand.sleep(Infinity)
-        }
-      } finally {
-        await this.#add(batch)
-      }
-      if (stopping.aborted) return
-      await frontier.mark('started')
+    const { scheduler, frontier, log } = this.#options
+    try {
+      if (!frontier.started && (await this.#readStart())) await frontier.mark('started')
+      scheduler.seed('done')
+    } catch (error) {
+      log.error({ error }, `start() failed: ${messageOf(error)}`)
+      scheduler.seed('done')
+      throw error
     }
-    scheduler.seeded()
+  }
+
+  /** Takes start requests as they are needed, and answers whether all were taken. A resumed run begins them again: what it has met already changes nothing. */
+  async #readStart(): Promise<boolean> {
+    const { spider } = this.#options
+    const batch: Request[] = []
+    let timer: NodeJS.Timeout | undefined
+    let late: Promise<void> | undefined
+    // What a slow start() has given isn't kept waiting for what it will give.
+    const addLate = () => {
+      late = this.#isStopped ? undefined : this.#add(batch.splice(0))
+      late?.catch(() => undefined)
+    }
+    const requests = spider.start()
+    try {
+      while (!this.#isStopped) {
+        this.#isInStart = true
+        const { done, value } = await requests.next()
+        this.#isInStart = false
+        await late
+        if (this.#isStopped) return false
+        if (done === true) return true
+        if (!Request.is(value)) throw new CrawlError('start', `start() yielded ${String(value)}, which is no Request.`)
+        if (batch.push(value) === 1) timer = setTimeout(addLate, seedWaitMs)
+        if (batch.length < seedBatch) continue
+        clearTimeout(timer)
+        await this.#add(batch.splice(0))
+      }
+      return false
+    } finally {
+      this.#isInStart = false
+      clearTimeout(timer)
+      await late
+      if (!this.#isStopped) await this.#add(batch)
+    }
   }
 
   async #add(requests: readonly Request[]): Promise<void> {
-    await this.#options.frontier.add(requests)
-    this.#options.scheduler.added()
+    const { frontier, scheduler } = this.#options
+    await frontier.add(requests)
+    scheduler.added()
+    // Requests that are all known are added without waiting: everything else must get its turn.
+    await setImmediate()
+    if (frontier.counts().pending <= maxPending) return
+    scheduler.seed('waiting')
+    while (frontier.counts().pending > maxPending && !this.#isStopped) await this.#demand.sleep(Infinity)
+    scheduler.seed('running')
   }
 }
 
 /** @throws SettingsError when a spider has nothing to begin with, or a start URL that can't be fetched. */
 export function checkSpider(spider: Spider<any>, name: string): void {
-  const hasOwnStart = Object.getPrototypeOf(spider)?.start !== Object.getPrototypeOf(Object.getPrototypeOf(spider))?.start
+  const hasOwnStart = spider.start !== baseOf(spider).start
   if (spider.startUrls.length === 0 && !hasOwnStart) {
     throw new SettingsError(`The spider "${name}" has no startUrls and no start(): it has nowhere to begin.`)
+  }
+  if (hasOwnStart && spider.startUrls.length === 0 && spider.allowedDomains.length === 0) {
+    throw new SettingsError(`The spider "${name}" has a start() of its own and no allowedDomains: name the domains that it may visit, or ['*'] for any.`)
   }
   for (const url of spider.startUrls) {
     if (!URL.canParse(url) || !isWeb(new URL(url).protocol)) throw new SettingsError(`The spider "${name}" begins at "${url}", which is no http or https URL.`)
   }
+}
+
+/** The prototype of Spider itself, of whichever copy of the package. */
+function baseOf(spider: Spider<any>): Spider<any> {
+  let base = Object.getPrototypeOf(spider) as Spider<any>
+  for (let next = Object.getPrototypeOf(base) as Spider<any>; next !== Object.prototype && next !== null; next = Object.getPrototypeOf(base) as Spider<any>) base = next
+  return base
 }

@@ -10,7 +10,7 @@ export interface RetryRules {
 }
 
 /** A host that asks for patience again and again isn't asked more often than this. */
-const maxUncountedTries = 1_000
+const maxPatience = 100
 
 /** Turns whatever was thrown while a request was worked on into how its lease ends: the only place where that is decided. */
 export function outcomeOf(error: unknown, lease: Lease, rules: RetryRules, aborted: boolean): Outcome {
@@ -36,9 +36,9 @@ export function outcomeOf(error: unknown, lease: Lease, rules: RetryRules, abort
 }
 
 function retryOutcome(lease: Lease, rules: RetryRules, reason: string, message: string, afterMs?: number, counted = true): Outcome {
-  const isLast = counted ? lease.attempt > rules.attempts : lease.attempt > maxUncountedTries
+  const isLast = counted ? lease.attempt > rules.attempts : lease.patience >= maxPatience
   if (isLast) return { state: 'failed', reason, message }
-  const backoffMs = Math.min(rules.backoffMs * 2 ** (lease.attempt - 1), rules.maxBackoffMs)
+  const backoffMs = Math.min(rules.backoffMs * 2 ** (lease.attempt - 1 + lease.patience), rules.maxBackoffMs)
   return { state: 'retry', reason, afterMs: afterMs ?? backoffMs, counted }
 }
 

@@ -1,10 +1,11 @@
 import type { LRUCache } from 'lru-cache'
-import { CrawlError } from '../errors.ts'
+import { CrawlError, messageOf } from '../errors.ts'
 import type { Frontier } from '../frontier/frontier.ts'
 import { Request } from '../http/request.ts'
 import type { Item } from '../item.ts'
 import type { Spider } from '../spider.ts'
 import type { Store } from '../store/store.ts'
+import { findCandidates } from './candidates.ts'
 import type { Fingerprinter } from './fingerprinter.ts'
 
 export interface OutlinksOptions {
@@ -16,6 +17,7 @@ export interface OutlinksOptions {
   readonly fingerprinter: Fingerprinter
   /** Image URLs that are known to need no download: saves asking the store again for the pictures of every page. */
   readonly settledImages: LRUCache<string, true>
+  readonly signal: AbortSignal
   /** Is called for every image that needs no download. */
   readonly onKnown: (item: Item) => void
   /** Is called when requests were added. */
@@ -49,31 +51,28 @@ export class Outlinks {
       // A request that was made without `follow` is one link further than its page too.
       if (result.dontFilter || !frontier.has(fingerprinter.ofRequest(result))) this.#requests.push(result.depth > 0 ? result : result.with({ depth: this.#depth + 1 }))
     } else {
-      checkItem(result)
-      const { url } = result
-      if (!this.#items.has(url) && !settledImages.has(url) && !frontier.has(fingerprinter.ofUrl(url))) this.#items.set(url, result)
+      const item = checkItem(result)
+      const { url } = item
+      if (!this.#items.has(url) && !settledImages.has(url) && !frontier.has(fingerprinter.ofImage(url))) this.#items.set(url, item)
     }
     return this.#requests.length + this.#items.size >= maxHeld ? this.flush() : undefined
   }
 
   /** Writes what is held: rows of images first, then the requests. */
   async flush(): Promise<void> {
-    const { frontier, store, site, settledImages, onKnown, onAdded } = this.#options
+    const { frontier, store, site, settledImages, signal, onKnown, onAdded } = this.#options
     const requests = this.#requests
     const items = [...this.#items.values()]
     this.#requests = []
     this.#items = new Map()
     if (items.length > 0) {
-      const known = await store.found(items, site)
-      for (const item of items) {
-        const row = known.get(item.url)
-        if (row === undefined) throw new CrawlError('store', `The store has no row for ${item.url}.`)
-        const { settled, ...found } = row
-        if (settled) {
-          settledImages.set(item.url, true)
-          onKnown(item)
-        } else requests.push(new Request(item.url, { kind: 'image', item: { ...item, ...found }, referer: item.pageUrl, depth: this.#depth + 1 }))
+      const { wanted, known } = await findCandidates(store, items, site)
+      signal.throwIfAborted()
+      for (const item of known) {
+        settledImages.set(item.url, true)
+        onKnown(item)
       }
+      for (const item of wanted) requests.push(new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }))
     }
     if (requests.length === 0) return
     await frontier.add(requests)
@@ -85,12 +84,39 @@ export class Outlinks {
     if (request.kind === 'page' && typeof Reflect.get(spider, request.callback) !== 'function') {
       throw new CrawlError('callback', `"${request.callback}" is no method of the spider, so a request for ${request.url} can't name it: requests are stored, and only a method can be found again.`, { reason: 'unknown callback' })
     }
+    checkJson(request.meta, `The meta of the request for ${request.url}`)
   }
 }
 
-function checkItem(result: unknown): asserts result is Item {
-  const { url, pageUrl } = (typeof result === 'object' && result !== null ? result : {}) as Partial<Item>
-  if (typeof url !== 'string' || typeof pageUrl !== 'string') {
-    throw new CrawlError('item', `A callback yielded ${JSON.stringify(result)?.slice(0, 100)}, which is neither a Request nor an item with url and pageUrl. Use page.follow(url) or page.image(url).`, { reason: 'bad item' })
+/** The item with those of its fallbacks that can be fetched. */
+function checkItem(result: unknown): Item {
+  const { url, pageUrl, data, fallbacks = [] } = (typeof result === 'object' && result !== null ? result : {}) as Partial<Item>
+  if (!isWebUrl(url) || typeof pageUrl !== 'string' || typeof data !== 'object' || data === null) {
+    throw new CrawlError('item', `A callback yielded ${shown(result)}, which is neither a Request nor an item with url, pageUrl and data. Use page.follow(url) or page.image(url).`, { reason: 'bad item' })
+  }
+  checkJson(data, `The data of the image ${url}`)
+  const item = result as Item
+  const fetchable = fallbacks.filter(isWebUrl)
+  return fetchable.length === fallbacks.length ? item : { ...item, fallbacks: fetchable }
+}
+
+function isWebUrl(url: unknown): url is string {
+  return typeof url === 'string' && /^https?:/i.test(url) && URL.canParse(url)
+}
+
+function checkJson(value: object, name: string): void {
+  if (Object.keys(value).length === 0) return
+  try {
+    JSON.stringify(value)
+  } catch (cause) {
+    throw new CrawlError('item', `${name} can't be stored as JSON: ${messageOf(cause)}`, { reason: 'bad item', cause })
+  }
+}
+
+function shown(value: unknown): string {
+  try {
+    return JSON.stringify(value)?.slice(0, 100) ?? String(value)
+  } catch {
+    return String(value)
   }
 }

@@ -22,7 +22,7 @@ export class Scheduler {
   readonly #waiting: ((job: Job | undefined) => void)[] = []
   /** Leased, but their slot closed at that very moment. */
   readonly #held: Lease[] = []
-  #seeding = true
+  #seeding: 'running' | 'waiting' | 'done' = 'running'
   #stopped = false
   #blocked = false
   #inProgress = 0
@@ -57,10 +57,16 @@ export class Scheduler {
     this.#wakeup.notify()
   }
 
-  /** All start requests are in the frontier. */
-  seeded(): void {
-    this.#seeding = false
+  /** Whether start requests are still to come, wait for room, or are all in the frontier. */
+  seed(state: 'running' | 'waiting' | 'done'): void {
+    this.#seeding = state
     this.#wakeup.notify()
+  }
+
+  /** True when there is nothing left to do, and nothing will come. */
+  get exhausted(): boolean {
+    const { pending, leased } = this.#options.frontier.counts()
+    return this.#seeding === 'done' && this.#inProgress === 0 && pending === 0 && leased === 0
   }
 
   /** Hands out nothing more. */
@@ -79,7 +85,7 @@ export class Scheduler {
     try {
       while (!this.#stopped) {
         const waitMs = await this.#assign()
-        if (this.#isFinished() || this.#isBlocked(waitMs)) break
+        if (this.exhausted || this.#isBlocked(waitMs)) break
         await this.#wakeup.sleep(waitMs)
       }
     } finally {
@@ -126,16 +132,11 @@ export class Scheduler {
     return opensAt === Infinity ? Infinity : Math.max(1, opensAt - Date.now())
   }
 
-  #isFinished(): boolean {
-    const { pending, leased } = this.#options.frontier.counts()
-    return !this.#seeding && this.#inProgress === 0 && pending === 0 && leased === 0
-  }
-
   /** Whether nothing can go out for longer than `blockedMs`: all that is left waits for its host or for its next try. */
   #isBlocked(waitMs: number): boolean {
     const { frontier, blockedMs } = this.#options
-    if (blockedMs === 0 || this.#seeding || this.#inProgress > 0 || this.#held.length > 0) return false
-    if (frontier.counts().pending === 0 || waitMs <= blockedMs) return false
+    if (blockedMs === 0 || this.#seeding === 'running' || this.#inProgress > 0) return false
+    if (frontier.counts().pending + this.#held.length === 0 || waitMs <= blockedMs) return false
     this.#blocked = true
     return true
   }

@@ -1,4 +1,5 @@
-import { within } from '../async/signal.ts'
+import { setImmediate } from 'node:timers/promises'
+import { abortable, Deadline } from '../async/signal.ts'
 import { CrawlError, isCrawlError, messageOf } from '../errors.ts'
 import { compose, type Middleware } from '../compose.ts'
 import type { Callback, PageResponse, Results } from '../http/response.ts'
@@ -8,8 +9,10 @@ import { Outlinks, type OutlinksOptions } from './outlinks.ts'
 export interface ScraperOptions extends OutlinksOptions {
   readonly middlewares: readonly Middleware<PageResponse, Results<any>>[]
   readonly callbackMs: number
-  readonly signal: AbortSignal
 }
+
+/** Results of a callback between which everything else gets its turn. */
+const yieldsPerTurn = 256
 
 /** Runs callbacks. What they yield is stored before the page is settled: a crash in between only makes the page be read again. */
 export class Scraper {
@@ -23,24 +26,60 @@ export class Scraper {
 
   /** @throws CrawlError naming the spider's method and the page when the callback throws. */
   async scrape(page: PageResponse): Promise<void> {
-    const { signal, callbackMs, spider } = this.#options
-    const outlinks = new Outlinks(this.#options, page.request.depth)
+    const { signal, callbackMs } = this.#options
     const timeout = () => new CrawlError('callback', `${page.request.callback}() did not end within ${callbackMs} ms on ${page.url} (setting pages.callbackMs).`, { reason: 'callback timeout' })
-    await within(signal, callbackMs, timeout, async (limit) => {
-      const results = this.#run(page, (input) => callbackOf(spider, input)(input, input.request.meta))
-      try {
-        for await (const result of results) {
-          limit.throwIfAborted()
-          const written = outlinks.add(result)
-          if (written !== undefined) await written
-        }
-      } catch (error) {
-        if (!signal.aborted) await outlinks.flush()
-        throw isCrawlError(error) ? error : callbackError(error, page)
-      }
-      await outlinks.flush()
-    })
+    const deadline = new Deadline(signal, callbackMs, timeout)
+    try {
+      await abortable(deadline.signal, this.#consume(page, deadline))
+    } finally {
+      deadline.close()
+    }
   }
+
+  /** The callback's time is its own: it doesn't run while outlinks are written, however long the database takes. */
+  async #consume(page: PageResponse, deadline: Deadline): Promise<void> {
+    const outlinks = new Outlinks({ ...this.#options, signal: deadline.signal }, page.request.depth)
+    const write = async (written: Promise<void>) => {
+      deadline.pause()
+      try {
+        await written
+      } finally {
+        deadline.resume()
+      }
+    }
+    const results = this.#run(page, (input) => paced(callbackOf(this.#options.spider, input)(input, input.request.meta), deadline.signal))
+    try {
+      for await (const result of results) {
+        deadline.signal.throwIfAborted()
+        const written = outlinks.add(result)
+        if (written !== undefined) await write(written)
+      }
+    } catch (error) {
+      if (!deadline.signal.aborted) await write(outlinks.flush())
+      throw isCrawlError(error) ? error : callbackError(error, page)
+    }
+    deadline.signal.throwIfAborted()
+    await write(outlinks.flush())
+  }
+}
+
+/** The same results, with a turn for everything else now and then: a generator that never waits would keep timers and signals from being heard. */
+function paced(results: Results<any>, signal: AbortSignal): Results<any> {
+  let count = 0
+  const next = () => results.next()
+  const nextTurn = async () => {
+    await setImmediate()
+    signal.throwIfAborted()
+    return results.next()
+  }
+  return {
+    next: () => (++count % yieldsPerTurn === 0 ? nextTurn() : next()),
+    return: (value) => results.return(value),
+    throw: (error) => results.throw(error),
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  } as Results<any>
 }
 
 function callbackOf(spider: Spider<any>, { request, url }: PageResponse): Callback {

@@ -25,6 +25,7 @@ create table request (
   state integer not null,
   due integer not null default 0,
   attempts integer not null default 0,
+  patience integer not null default 0,
   interruptions integer not null default 0,
   reason text,
   message text,
@@ -68,20 +69,19 @@ const statements = {
   mark: 'insert or ignore into meta values (?, ?)',
   insertSeen: 'insert into seen (high, low) values (?, ?)',
   insert: `insert into request (slot, priority, state, body) values (?, ?, ${state.pending}, ?)`,
-  select: `select seq, attempts, interruptions, body from request where state = ${state.pending} and slot = ? order by priority desc, seq limit ?`,
+  select: `select seq, attempts, patience, interruptions, body from request where state = ${state.pending} and slot = ? order by priority desc, seq limit ?`,
   lease: `update request set state = ${state.leased} where seq = ?`,
   remove: 'delete from request where seq = ?',
   release: `update request set state = ${state.pending} where seq = ?`,
-  delay: `update request set state = ${state.delayed}, due = ?, attempts = attempts + ?, reason = ? where seq = ?`,
+  delay: `update request set state = ${state.delayed}, due = ?, attempts = attempts + ?, patience = patience + ?, reason = ? where seq = ?`,
   fail: `update request set state = ${state.failed}, attempts = attempts + 1, reason = ?, message = ? where seq = ?`,
   promote: `update request set state = ${state.pending} where state = ${state.delayed} and due <= ?`,
   dueBySlot: `select slot, count(*) as count from request where state = ${state.delayed} and due <= ? group by slot`,
   nextDue: `select min(due) as due from request where state = ${state.delayed}`,
-  retryFailed: `update request set state = ${state.pending}, attempts = 0, interruptions = 0 where state = ${state.failed}`,
   leaseAlone: `update request set state = ${state.alone} where seq = ?`,
-  suspects: `select seq, attempts, interruptions, body from request where state = ${state.suspect} order by seq limit 100`,
+  suspects: `select seq, attempts, patience, interruptions, body from request where state = ${state.suspect} order by seq limit 100`,
   countInterruption: `update request set interruptions = interruptions + 1 where state in (${state.leased}, ${state.alone})`,
-  poison: `select seq, attempts, interruptions, body from request where state = ${state.alone} and interruptions >= ${maxInterruptions.shared + maxInterruptions.alone}`,
+  poison: `select seq, attempts, patience, interruptions, body from request where state = ${state.alone} and interruptions >= ${maxInterruptions.shared + maxInterruptions.alone}`,
   takeBack: `update request set state = iif(interruptions >= ${maxInterruptions.shared}, ${state.suspect}, ${state.pending}) where state in (${state.leased}, ${state.alone})`,
   pendingBySlot: `select slot, count(*) as count from request where state = ${state.pending} group by slot order by min(seq)`,
   held: `select state, count(*) as count, min(due) as due from request where state in (${state.delayed}, ${state.failed}, ${state.suspect}) group by state`,
@@ -133,7 +133,12 @@ export function lockFrontier(path: string): () => void {
     const pid = existsSync(pidPath) ? readFileSync(pidPath, 'utf8').trim() : 'unknown'
     throw new StorageError(`The frontier ${path} is in use by process ${pid}. Only one process may run a spider on SQLite; wait for it or stop it.`, { reason: 'in use' })
   }
-  writeFileSync(pidPath, `${process.pid}\n`)
+  try {
+    writeFileSync(pidPath, `${process.pid}\n`)
+  } catch (error) {
+    lock.close()
+    throw storageError(error, path)
+  }
   return () => {
     rmSync(pidPath, { force: true })
     lock.exec('rollback')

@@ -23,6 +23,7 @@ export interface EmbeddedFrontierOptions {
 interface Row {
   readonly seq: number
   readonly attempts: number
+  readonly patience: number
   readonly interruptions: number
   readonly body: string
 }
@@ -57,23 +58,26 @@ export class EmbeddedFrontier implements Frontier {
   constructor(options: EmbeddedFrontierOptions) {
     this.#options = options
     this.#unlock = lockFrontier(options.path)
+    let database: Database.Database | undefined
     try {
-      this.#database = openDatabase(options.path)
-      let marks = this.#marks()
+      database = openDatabase(options.path)
+      let marks = readMarks(database)
       if (options.fresh || marks.has('ended')) {
-        this.#database.close()
+        database.close()
         removeDatabase(options.path)
-        this.#database = openDatabase(options.path)
+        database = openDatabase(options.path)
         marks = new Set()
       }
+      this.#database = database
       this.resumed = marks.has('begun')
       this.started = marks.has('started')
-      this.#statements = prepareStatements(this.#database)
-      this.#commits = new GroupCommit({ ...options, database: this.#database })
+      this.#statements = prepareStatements(database)
+      this.#commits = new GroupCommit({ ...options, database })
       this.#statements.mark.run('begun', new Date().toISOString())
       this.givenUp = this.#takeBackLeases()
       this.#load()
     } catch (error) {
+      database?.close()
       this.#unlock()
       throw isCrawlError(error) ? error : storageError(error, options.path)
     }
@@ -85,22 +89,20 @@ export class EmbeddedFrontier implements Frontier {
   }
 
   async add(requests: readonly Request[]): Promise<number> {
-    let added = 0
-    let committed: Promise<void> | undefined
-    for (const request of requests) {
-      const [high, low] = halves(this.#options.fingerprint(request))
+    const rows = requests.map((request) => ({ request, fingerprint: halves(this.#options.fingerprint(request)), body: JSON.stringify(request) }))
+    const added: (() => void)[] = []
+    for (const { request, fingerprint, body } of rows) {
+      const [high, low] = fingerprint
       const isNew = this.#seen.add(high, low)
       if (!isNew && !request.dontFilter) continue
-      const body = JSON.stringify(request)
-      committed = this.#commits.apply(() => {
+      added.push(() => {
         if (isNew) this.#statements.insertSeen.run(high, low)
         this.#statements.insert.run(request.slot, request.priority, body)
       })
       this.#changePending(request.slot, 1)
-      added++
     }
-    await committed
-    return added
+    if (added.length > 0) await this.#commits.apply(() => added.forEach((write) => write()))
+    return added.length
   }
 
   async lease(demand: Demand): Promise<Leased> {
@@ -109,7 +111,7 @@ export class EmbeddedFrontier implements Frontier {
     this.#promoteDue(now)
     const leases: HeldLease[] = []
     for (const slot of this.#pending.keys()) {
-      if (leases.length >= demand.limit) break
+      if (leases.length >= demand.limit || this.#commits.away) break
       if (!demand.fullSlots.has(slot) && (this.#pauses.get(slot) ?? 0) <= now) {
         this.#leaseFrom(slot, Math.min(demand.perSlot, demand.limit - leases.length), leases)
       }
@@ -120,20 +122,20 @@ export class EmbeddedFrontier implements Frontier {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<void> {
-    let committed: Promise<void> | undefined
+    const writes: (() => void)[] = []
     for (const { lease, outcome, met } of settlements) {
       const held = this.#leased.get(lease.id)
       if (held === undefined) continue
       this.#leased.delete(lease.id)
       const [high, low] = met === undefined ? [0, 0] : halves(met)
       const isNew = met !== undefined && this.#seen.add(high, low)
-      committed = this.#commits.apply(() => {
+      writes.push(() => {
         if (isNew) this.#statements.insertSeen.run(high, low)
         this.#write(held, outcome)
       })
       this.#account(held, outcome)
     }
-    await committed
+    if (writes.length > 0) await this.#commits.apply(() => writes.forEach((write) => write()))
   }
 
   async pauseSlot(slot: string, until: number): Promise<void> {
@@ -155,28 +157,17 @@ export class EmbeddedFrontier implements Frontier {
     return [...this.#outcomes.values()]
   }
 
-  async retryFailed(): Promise<number> {
-    const count = this.#failed
-    await this.#commits.apply(() => this.#statements.retryFailed.run())
-    this.#loadPending()
-    return count
-  }
-
   async mark(mark: 'started' | 'ended'): Promise<void> {
     await this.#commits.apply(() => this.#statements.mark.run(mark, new Date().toISOString()))
   }
 
   async close(): Promise<void> {
     try {
-      await this.#commits.drain()
+      await this.#commits.close()
     } finally {
       this.#database.close()
       this.#unlock()
     }
-  }
-
-  #marks(): Set<string> {
-    return new Set((this.#database.prepare('select name from meta').all() as { name: string }[]).map(({ name }) => name))
   }
 
   /** A lease that is there at the start belongs to a process that ended without settling it. */
@@ -253,8 +244,9 @@ export class EmbeddedFrontier implements Frontier {
     }
   }
 
-  #hold({ seq, attempts, interruptions, body }: Row): HeldLease {
-    const lease: HeldLease = { id: `${seq}.${attempts}`, seq, request: Request.fromJSON(JSON.parse(body)), attempt: attempts + 1, interruptions }
+  #hold({ seq, attempts, patience, interruptions, body }: Row): HeldLease {
+    const request = Request.fromJSON(JSON.parse(body))
+    const lease: HeldLease = { id: `${seq}.${attempts}.${patience}`, seq, request, attempt: attempts + 1, patience, interruptions }
     this.#leased.set(lease.id, lease)
     return lease
   }
@@ -263,7 +255,7 @@ export class EmbeddedFrontier implements Frontier {
     const statements = this.#statements
     if (outcome.state === 'released') statements.release.run(seq)
     else {
-      if (outcome.state === 'retry') statements.delay.run(Date.now() + outcome.afterMs, outcome.counted ? 1 : 0, outcome.reason, seq)
+      if (outcome.state === 'retry') statements.delay.run(Date.now() + outcome.afterMs, outcome.counted ? 1 : 0, outcome.counted ? 0 : 1, outcome.reason, seq)
       else if (outcome.state === 'failed') statements.fail.run(outcome.reason, outcome.message ?? null, seq)
       else statements.remove.run(seq)
       statements.countOutcome.run(request.kind, outcome.state, 'reason' in outcome ? outcome.reason : '')
@@ -295,6 +287,10 @@ export class EmbeddedFrontier implements Frontier {
     this.#pending.delete(slot)
     this.#pending.set(slot, count)
   }
+}
+
+function readMarks(database: Database.Database): Set<string> {
+  return new Set((database.prepare('select name from meta').all() as { name: string }[]).map(({ name }) => name))
 }
 
 const outcomeKey = (outcome: Omit<OutcomeCount, 'count'>): string => `${outcome.kind}\n${outcome.state}\n${outcome.reason}`

@@ -7,6 +7,8 @@ export interface Lease {
   readonly request: Request
   /** 1 for the first try. Tries that the process did not live to settle aren't counted here but in `interruptions`. */
   readonly attempt: number
+  /** How often it was put off without a try being counted: the host asked for patience. */
+  readonly patience: number
   /** How often the process ended while this request was leased: one that kills it runs out of them. */
   readonly interruptions: number
 }
@@ -16,7 +18,7 @@ export type Outcome =
   | { readonly state: 'done' }
   /** Not wanted or not to be had, on purpose: robots.txt, off site, 404; a pipeline's DropItem. */
   | { readonly state: 'ignored' | 'dropped'; readonly reason: string; readonly message?: string }
-  /** Given up, and kept for a retry by the user. */
+  /** Given up, and kept with its reason. */
   | { readonly state: 'failed'; readonly reason: string; readonly message?: string }
   | { readonly state: 'retry'; readonly reason: string; readonly afterMs: number; readonly counted: boolean }
   /** Put back as it was, without counting the try: the crawl is stopping. */
@@ -99,8 +101,6 @@ export interface Frontier {
   pauses(): readonly SlotPause[]
   counts(): FrontierCounts
   outcomes(): readonly OutcomeCount[]
-  /** Puts failed requests back to pending, with their tries set to 0, and answers how many. */
-  retryFailed(): Promise<number>
   /** Marks that `start()` has been consumed, or that the run has ended, so that the next one begins anew. */
   mark(mark: 'started' | 'ended'): Promise<void>
   close(): Promise<void>

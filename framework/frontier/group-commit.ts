@@ -35,6 +35,7 @@ export class GroupCommit {
   #timer: NodeJS.Timeout | undefined
   #recovery: Promise<void> | undefined
   #failure: StorageError | undefined
+  #isClosed = false
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
@@ -48,6 +49,7 @@ export class GroupCommit {
   /** Runs `run` in the open transaction and resolves after its commit. `run` is called again when that fails. */
   apply(run: () => void): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    if (this.#isClosed) return Promise.reject(new StorageError(`The frontier ${this.#options.path} is closed.`))
     return new Promise((resolve, reject) => {
       this.#operations.push({ run, resolve, reject })
       if (this.#recovery !== undefined) return
@@ -63,8 +65,9 @@ export class GroupCommit {
     })
   }
 
-  /** Commits what waits. Rejects when it can't be written. */
-  async drain(): Promise<void> {
+  /** Commits what waits, and takes nothing more. Rejects when it can't be written. */
+  async close(): Promise<void> {
+    this.#isClosed = true
     this.#commit()
     await this.#recovery
     if (this.#failure !== undefined) throw this.#failure

@@ -26,9 +26,9 @@ export function fingerprint(request: Fingerprinted, options: CanonicalizeOptions
   return hash(Buffer.concat([Buffer.from(head + headers), Buffer.from('\n'), bytesOf(request.body)]))
 }
 
-/** The fingerprint of a plain GET of a URL that is canonical already. */
-export function fingerprintOfUrl(canonicalUrl: string): string {
-  return hash(`GET\n${canonicalUrl}\n`)
+/** The fingerprint of a plain GET, or of another method without a body, of a URL that is canonical already. */
+export function fingerprintOfUrl(canonicalUrl: string, method = 'GET'): string {
+  return hash(`${method}\n${canonicalUrl}\n`)
 }
 
 function hash(input: string | Uint8Array): string {

@@ -1,4 +1,4 @@
-import { UrlError } from '../errors.ts'
+import { CrawlError, UrlError } from '../errors.ts'
 import { fingerprint } from './fingerprint.ts'
 import { isWeb, parseUrl } from './url.ts'
 import type { FoundItem, Item } from '../item.ts'
@@ -60,7 +60,7 @@ export class Request {
   readonly [brand] = true
   #fingerprint: string | undefined
 
-  /** @throws UrlError when `url` isn't an absolute http(s) URL. */
+  /** @throws UrlError when `url` isn't an absolute http(s) URL; CrawlError `request` when `priority` or `depth` is no number. */
   constructor(url: string | URL, options: RequestOptions = {}) {
     const parsed = typeof url === 'string' ? parseUrl(url, undefined, options.encoding) : url
     if (!isWeb(parsed.protocol)) throw new UrlError(`"${parsed.href.slice(0, 200)}" is not http or https.`)
@@ -73,7 +73,10 @@ export class Request {
     this.meta = options.meta ?? noMeta
     this.priority = options.priority ?? (this.kind === 'image' ? 10 : 0)
     this.depth = options.depth ?? 0
-    this.slot = options.slot ?? parsed.host
+    if (!Number.isFinite(this.priority) || !Number.isFinite(this.depth)) {
+      throw new CrawlError('request', `The priority and the depth of a request must be numbers, not ${this.priority} and ${this.depth} (${this.url}).`, { reason: 'bad request' })
+    }
+    this.slot = options.slot?.replaceAll('\0', '') ?? parsed.host
     this.keepFragment = options.keepFragment ?? false
     this.dontFilter = options.dontFilter ?? false
     this.fingerprintHeaders = options.fingerprintHeaders ?? noNames

@@ -4,9 +4,19 @@ import type { Item } from '../item.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { CrawlError, messageOf } from '../errors.ts'
 import { decodeText, type DecodedText } from './charset.ts'
-import { scanMarkup, type Markup } from './html.ts'
+import { maxLinks, maxUrlLength, scanMarkup, type Markup } from './html.ts'
 import { Request, type RequestOptions } from './request.ts'
 import { isWeb, parseUrl } from './url.ts'
+
+/**
+ * What one call of `links()` or `images()` may cost: characters of URLs parsed, those of the base each time. Enough for
+ * 50,000 links of 300 characters under a base as long; a long base under many links reaches it.
+ */
+const maxParsedCharacters = 30_000_000
+/** What is found to be no URL costs as much as so many characters of one. */
+const charactersPerRefusal = 1_000
+/** Links and images of a page whose parsed form is kept, so that following them doesn't parse them again. */
+const maxResolved = 10_000
 
 /** Loaded when a callback first asks for `$`: it takes longer to load than all else that a crawl of plain links needs. */
 const require = createRequire(import.meta.url)
@@ -115,7 +125,7 @@ export class PageResponse extends Response {
   #decoded: DecodedText | undefined
   #markup: Markup | undefined
   #base: URL | undefined
-  /** By their absolute form. */
+  /** By their absolute form, at most `maxResolved`. */
   readonly #resolved = new Map<string, URL>()
   #$: Cheerio.CheerioAPI | undefined
 
@@ -143,7 +153,7 @@ export class PageResponse extends Response {
     return (this.#$ ??= loadCheerio().load(this.text, { baseURI: this.url }))
   }
 
-  /** What relative URLs of this page are relative to: its `<base>`, else its own URL. */
+  /** What relative URLs of this page are relative to: its `<base>` unless that is longer than 8,000 characters, else its own URL. */
   get base(): URL {
     if (this.#base === undefined) {
       const own = parseUrl(this.url)
@@ -171,26 +181,29 @@ export class PageResponse extends Response {
 
   /**
    * Absolute http(s) URLs, in order, each once: of every `a[href]` in one pass without a tree, or of what `selector`
-   * matches.
+   * matches. URLs longer than 8,000 characters are left out, and so are links beyond the first 50,000 of a page, or fewer
+   * under a base of more than 300 characters.
    * @param attribute where the URL is. Default `href`.
    */
   links(selector?: string, attribute = 'href'): string[] {
     const found = selector === undefined ? this.#scan().links : this.$(selector).toArray().flatMap((element) => this.$(element).attr(attribute) ?? [])
-    return this.#resolveAll(found)
+    return this.#resolveAll(found, new Allowance())
   }
 
   /**
    * Every `img` of the page as an item, in one pass without a tree: the best candidate of srcset, picture, lazy-load
-   * attributes and `src` as its URL, the others as its fallbacks.
+   * attributes and `src` as its URL, the others as its fallbacks. At most the first 20,000 of a page with 100 candidates
+   * each; URLs longer than 8,000 characters are left out.
    */
   images<Data extends object = JsonObject>(data?: Data): Item<Data>[] {
     const items: Item<Data>[] = []
     const seen = new Set<string>()
+    const allowance = new Allowance()
     for (const { candidates, alt } of this.#scan().images) {
-      const [url, ...fallbacks] = this.#resolveAll(candidates)
+      const [url, ...fallbacks] = this.#resolveAll(candidates, allowance)
       if (url === undefined || seen.has(url)) continue
       seen.add(url)
-      items.push(this.image(url, (data ?? {}) as Data, { alt, fallbacks }))
+      items.push(this.#item(url, (data ?? {}) as Data, alt, fallbacks))
     }
     return items
   }
@@ -205,13 +218,7 @@ export class PageResponse extends Response {
     options: { readonly alt?: string; readonly fallbacks?: readonly string[] } = {},
   ): Item<Data> {
     const { alt = '', fallbacks = [] } = options
-    return {
-      url: this.#parse(url).href,
-      pageUrl: this.url,
-      data,
-      ...(alt === '' ? {} : { alt }),
-      ...(fallbacks.length === 0 ? {} : { fallbacks: this.#resolveAll(fallbacks) }),
-    }
+    return this.#item(this.#parse(url).href, data, alt, this.#resolveAll(fallbacks, new Allowance()))
   }
 
   /**
@@ -235,13 +242,24 @@ export class PageResponse extends Response {
     return this.#resolved.get(url) ?? parseUrl(url, this.base, this.encoding)
   }
 
-  #resolveAll(urls: readonly string[]): string[] {
+  #item<Data extends object>(url: string, data: Data, alt: string, fallbacks: readonly string[]): Item<Data> {
+    return { url, pageUrl: this.url, data, ...(alt === '' ? {} : { alt }), ...(fallbacks.length === 0 ? {} : { fallbacks }) }
+  }
+
+  #resolveAll(urls: readonly string[], allowance: Allowance): string[] {
     const found = new Set<string>()
+    const { base, encoding } = this
+    const baseLength = base.href.length
     for (const url of urls) {
-      const parsed = this.#resolved.get(url) ?? tryParse(url, this.base, this.encoding)
+      if (found.size >= maxLinks) break
+      if (url.length > maxUrlLength) continue
+      if (!allowance.take(baseLength + url.length)) break
+      const parsed = this.#resolved.get(url) ?? tryParse(url, base, encoding)
+      if (parsed === undefined) allowance.take(charactersPerRefusal)
       if (parsed === undefined || !isWeb(parsed.protocol)) continue
       const { href } = parsed
-      this.#resolved.set(href, parsed)
+      if (href.length > maxUrlLength) continue
+      if (this.#resolved.size < maxResolved) this.#resolved.set(href, parsed)
       found.add(href)
     }
     return [...found]
@@ -253,6 +271,16 @@ export class PageResponse extends Response {
 
   #scan(): Markup {
     return (this.#markup ??= scanMarkup(this.text))
+  }
+}
+
+class Allowance {
+  #characters = maxParsedCharacters
+
+  /** False when it is used up. */
+  take(characters: number): boolean {
+    this.#characters -= characters
+    return this.#characters >= 0
   }
 }
 

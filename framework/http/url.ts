@@ -63,10 +63,13 @@ export function withoutFragment(href: string): string {
   return hash === -1 ? href : href.slice(0, hash)
 }
 
+/** WHATWG Encoding §4.3, "get an output encoding": pages in these send UTF-8. */
+const sentAsUtf8 = /^(?:utf-?8|utf-?16(?:-?[lb]e)?|replacement)$/i
+
 /** WHATWG URL, "query state": a page's own encoding is used for its queries, UTF-8 for all else. */
 function encodeQuery(url: string, encoding: string): string {
   const start = url.indexOf('?')
-  if (start === -1 || /^utf-?8$/i.test(encoding) || !/\P{ASCII}/u.test(url.slice(start))) return url
+  if (start === -1 || sentAsUtf8.test(encoding) || !/\P{ASCII}/u.test(url.slice(start))) return url
   const hash = url.indexOf('#', start)
   const end = hash === -1 ? url.length : hash
   const query = url.slice(start, end).replace(/\P{ASCII}+/gu, (text) => {

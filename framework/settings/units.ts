@@ -3,9 +3,13 @@ import { z } from 'zod'
 const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const bytesPerUnit: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3 }
 
-/** Milliseconds: a number, or a text such as `250ms`, `30s`, `5m`, `2h`, `1d`. */
+/** Timers hold 2^31-1 ms, 24.8 days; of more they make 1 ms. */
+const maxDurationMs = 24 * 86_400_000
+
+/** Milliseconds: a number, or a text such as `250ms`, `30s`, `5m`, `2h`, `1d`. At most 24 days. */
 export function duration(min: number) {
-  return z.preprocess((value) => parseUnit(value, msPerUnit), z.number({ error: 'must be milliseconds or a text such as 30s, 5m or 2h' }).min(min))
+  const milliseconds = z.number({ error: 'must be milliseconds or a text such as 30s, 5m or 2h' }).min(min)
+  return z.preprocess((value) => parseUnit(value, msPerUnit), milliseconds.max(maxDurationMs, { error: 'must be at most 24 days' }))
 }
 
 /** Bytes: a number, or a text such as `500kB`, `5MB`, `1GiB`. */

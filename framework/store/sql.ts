@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Batcher } from '../async/batcher.ts'
-import { CrawlError, messageOf } from '../errors.ts'
+import { CrawlError, isCrawlError, messageOf } from '../errors.ts'
 import { canonicalizeUrl, type CanonicalizeOptions } from '../http/url.ts'
 import type { FetchedItem, Item, Stored } from '../item.ts'
 import type { Address } from './address.ts'
@@ -29,6 +29,7 @@ interface Found {
 interface KnownRow {
   readonly id: number | string
   readonly urlKey: string
+  readonly status: ImageStatus
   readonly settled: boolean
   readonly foundAt: Date
   readonly sourceSite: string
@@ -58,6 +59,8 @@ const maxSaved = 50
 /** SQLite takes no more rows in one insert (SQLITE_MAX_COMPOUND_SELECT), and long lists of values are slow to read. */
 const maxInStatement = 500
 
+const isInputError = (error: unknown): boolean => isCrawlError(error, 'row')
+
 /** Rows in SQLite or PostgreSQL, through MikroORM. Each batch has an entity manager of its own, so that memory stays flat. */
 export class SqlStore implements Store {
   readonly location: string
@@ -70,9 +73,9 @@ export class SqlStore implements Store {
     const { orm, address, hashes, outage } = options
     this.location = address.location
     this.#options = options
-    this.#finds = new Batcher({ waitMs, max: maxFound, flush: (found) => outage.run(() => this.#insertMissing(found)) })
-    this.#saves = new Batcher({ waitMs, max: maxSaved, flush: (items) => outage.run(() => saveAll(orm, hashes, items)) })
-    this.#refusals = new Batcher({ waitMs, max: maxSaved, flush: (refusals) => outage.run(() => refuseAll(orm, refusals)) })
+    this.#finds = new Batcher({ waitMs, isInputError, max: maxFound, flush: (found) => outage.run(() => this.#insertMissing(found)) })
+    this.#saves = new Batcher({ waitMs, isInputError, max: maxSaved, flush: (items) => outage.run(() => saveAll(orm, hashes, items)) })
+    this.#refusals = new Batcher({ waitMs, isInputError, max: maxSaved, flush: (refusals) => outage.run(() => refuseAll(orm, refusals)) })
   }
 
   async found(items: readonly Item[], site: string): Promise<ReadonlyMap<string, KnownImage>> {
@@ -169,10 +172,10 @@ export class SqlStore implements Store {
     const known = new Map<string, KnownImage>()
     for (let start = 0; start < keys.length; start += maxInStatement) {
       const urlKey = { $in: keys.slice(start, start + maxInStatement) }
-      const query = this.#query().select(['id', 'urlKey', 'settled', 'foundAt', 'sourceSite']).where({ urlKey })
+      const query = this.#query().select(['id', 'urlKey', 'status', 'settled', 'foundAt', 'sourceSite']).where({ urlKey })
       for (const row of await query.execute<KnownRow[]>('all', true)) {
-        const { id, settled, foundAt, sourceSite: site } = row
-        known.set(row.urlKey, { id: Number(id), settled, foundAt: foundAt.getTime(), site })
+        const { id, status, settled, foundAt, sourceSite: site } = row
+        known.set(row.urlKey, { id: Number(id), status, settled, foundAt: foundAt.getTime(), site })
       }
     }
     return known

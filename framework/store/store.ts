@@ -5,6 +5,7 @@ export type ImageStatus = 'pending' | 'downloaded' | 'duplicate' | 'dropped' | '
 /** What the store knows of an image URL. */
 export interface KnownImage {
   readonly id: number
+  readonly status: ImageStatus
   /** True when it needs no download: kept, a duplicate, dropped, or failed for good. */
   readonly settled: boolean
   /** When it was found first, ms since 1970. */

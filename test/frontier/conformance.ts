@@ -110,7 +110,7 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
       await settle(frontier, one, { state: 'retry', reason: 'http 503', afterMs: 3_600_000, counted: true })
       await settle(frontier, two, { state: 'retry', reason: 'http 429', afterMs: 0, counted: false })
       const { leases, waitMs } = await frontier.lease(all)
-      assert.deepEqual(leases.map(({ request, attempt }) => [request.url, attempt]), [[two?.request.url, 1]])
+      assert.deepEqual(leases.map(({ request, attempt, patience }) => [request.url, attempt, patience]), [[two?.request.url, 1, 1]])
       assert.ok(waitMs > 3_500_000 && waitMs <= 3_600_000)
       assert.deepEqual(frontier.counts(), { pending: 1, delayed: 1, leased: 1, failed: 0 })
     })
@@ -122,14 +122,6 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
       const [again] = await leaseAll(frontier)
       assert.equal(again?.attempt, 1)
       assert.deepEqual(frontier.outcomes(), [])
-    })
-
-    withFrontier('failed requests can be taken up again', async ({ frontier }) => {
-      await frontier.add([page('/1')])
-      const [lease] = await leaseAll(frontier)
-      await settle(frontier, lease, { state: 'failed', reason: 'timeout' })
-      assert.equal(await frontier.retryFailed(), 1)
-      assert.equal((await leaseAll(frontier))[0]?.attempt, 1)
     })
 
     withFrontier('a run that was left unfinished goes on', async (opened) => {

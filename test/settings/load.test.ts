@@ -36,6 +36,12 @@ describe('settings', () => {
     assert.equal(settings.images.maxBytes, 2 ** 30)
   })
 
+  test('a duration longer than timers can be set to is refused', () => {
+    assert.equal(loadSettings({ commandLine: { 'timeout.totalMs': '24d' } }).settings.timeout.totalMs, 2_073_600_000)
+    assert.match(problem({ commandLine: { 'timeout.totalMs': '25d' } }), /timeout\.totalMs can't be "25d" \(command line\): must be at most 24 days/)
+    assert.match(problem({ spider: { limits: { timeMs: 2 ** 31 } } }), /limits\.timeMs.*must be at most 24 days/)
+  })
+
   test('lists and switches come from text', () => {
     const { settings } = loadSettings({ commandLine: { 'images.formats': 'png, webp', 'retry.statuses': '500,503', 'robots.obey': 'false', contact: '123' } })
     assert.deepEqual(settings.images.formats, ['png', 'webp'])
