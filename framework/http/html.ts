@@ -1,4 +1,4 @@
-import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2'
+import { Tokenizer, type QuoteType, type TokenizerCallbacks } from 'htmlparser2'
 
 /** Of the different links of a page, so many are taken, first to last. */
 export const maxLinks = 50_000

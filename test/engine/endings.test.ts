@@ -112,12 +112,21 @@ describe('a crawl that does not end by itself', () => {
       const hear = (error: unknown) => void unheard.push(error)
       process.on('unhandledRejection', hear)
       let lock: Database.Database | undefined
+      // Between two transactions of the crawl.
+      const takeLock = (database: Database.Database) => {
+        try {
+          database.exec('begin immediate')
+        } catch {
+          setImmediate(() => takeLock(database))
+        }
+      }
       try {
         const locking = crawl(Follow, {
           settings: { stop: { outageMs: 0 } },
           onOpen: ({ signals }) => void signals.on('response_received', () => {
-            lock = new Database(join(dataDir, 'frontier', 'site.db'))
-            lock.exec('begin immediate')
+            if (lock !== undefined) return
+            lock = new Database(join(dataDir, 'frontier', 'site.db'), { timeout: 0 })
+            takeLock(lock)
           }),
         })
         await assert.rejects(locking, (error: Error) => isCrawlError(error, 'storage'))
