@@ -67,16 +67,6 @@ export async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promi
   }
 }
 
-/** Runs `work` with a signal that aborts with `parent` or after `limitMs`, whichever is first, and waits no longer than that. */
-export async function within<T>(parent: AbortSignal, limitMs: number, onTimeout: () => Error, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const deadline = new Deadline(parent, limitMs, onTimeout)
-  try {
-    return await abortable(deadline.signal, work(deadline.signal))
-  } finally {
-    deadline.close()
-  }
-}
-
 /** Waits `ms` milliseconds, or rejects with the signal's reason when it aborts first. */
 export function delay(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { isAlive } from '../is-alive.ts'
 
 /** Folders of other machines, whose processes can't be asked, are left alone for so long. */
 const foreignMs = 24 * 60 * 60 * 1000
@@ -54,13 +55,4 @@ async function isStale(parent: string, name: string): Promise<boolean> {
   if (owner === host && pid !== undefined) return Number(pid) === process.pid || !isAlive(Number(pid))
   const modifiedAt = await stat(join(parent, name)).then((stats) => stats.mtimeMs, () => 0)
   return Date.now() - modifiedAt > foreignMs
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }

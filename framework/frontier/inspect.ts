@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { isAlive } from '../is-alive.ts'
 import Database from 'libsql'
 import { isCrawlError, messageOf, StorageError } from '../errors.ts'
 import { state } from './embedded-schema.ts'
@@ -89,15 +90,6 @@ export function runningProcess(path: string): number | undefined {
   if (!existsSync(`${path}.pid`) || !existsSync(`${path}.lock`)) return undefined
   const id = Number(readFileSync(`${path}.pid`, 'utf8'))
   return id > 0 && isAlive(id) && holdsLock(`${path}.lock`) ? id : undefined
-}
-
-function isAlive(id: number): boolean {
-  try {
-    process.kill(id, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 /** Whether anybody holds a lock of this file, as Linux tells; elsewhere it can't be asked without taking it, and is assumed. */
