@@ -6,7 +6,7 @@ import type { FetchedItem, Stored } from './item.ts'
 import type { Log } from './log.ts'
 import type { Settings } from './settings/schema.ts'
 import type { Signals } from './signals.ts'
-import type { Slots } from './slots.ts'
+import type { Slots } from './slots/slots.ts'
 import type { Stats } from './stats.ts'
 import type { Store } from './store/store.ts'
 

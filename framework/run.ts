@@ -5,26 +5,28 @@ import type { Middleware } from './compose.ts'
 import type { Crawl, Part } from './crawl.ts'
 import { Downloader } from './downloader/downloader.ts'
 import { Transport } from './downloader/transport.ts'
+import { Admission } from './engine/admission.ts'
 import { announce } from './engine/announce.ts'
 import { checkSpider, Engine } from './engine/engine.ts'
 import { Ending } from './engine/ending.ts'
 import { Fingerprinter } from './engine/fingerprinter.ts'
 import { Harvester } from './engine/harvest.ts'
 import { Limits } from './engine/limits.ts'
+import { prioritiesOf } from './engine/priorities.ts'
 import { RedirectTargets } from './engine/redirect-targets.ts'
 import { Scheduler } from './engine/scheduler.ts'
 import { Scraper } from './engine/scrape.ts'
 import { messageOf, SettingsError } from './errors.ts'
 import { openFiles } from './files/open.ts'
 import type { Files } from './files/files.ts'
-import { EmbeddedFrontier } from './frontier/embedded.ts'
-import type { Frontier, FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
+import { EmbeddedFrontier, type EmbeddedFrontierOptions } from './frontier/embedded.ts'
+import type { DistinctCount, Frontier, FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
 import { silentLog, type Log } from './log.ts'
 import type { Project } from './settings/define.ts'
 import { loadSettings } from './settings/load.ts'
 import type { Settings, SettingsInput } from './settings/schema.ts'
 import { Signals, type EndReason } from './signals.ts'
-import { Slots, type SlotState } from './slots.ts'
+import { Slots, type SlotState } from './slots/slots.ts'
 import type { Spider, SpiderArguments, SpiderClass } from './spider.ts'
 import { Stats } from './stats.ts'
 import { openStore } from './store/open.ts'
@@ -84,6 +86,8 @@ export interface RunSummary {
   /** Images that this process has kept, and how many it knew without a download. */
   readonly stats: Readonly<Record<string, number>>
   readonly left: FrontierCounts
+  /** Different URLs that the run has met, with the error of the count. */
+  readonly distinct: DistinctCount
   /** Folder of the images. */
   readonly files: string
   /** Where the rows are, without a password. */
@@ -124,6 +128,7 @@ type Closer = () => void | Promise<void>
 async function execute(options: RunOptions, spider: Spider<any>, settings: Settings, log: Log, closers: Closer[]): Promise<RunSummary> {
   const { name } = options
   const startedAt = Date.now()
+  const slots = new Slots(settings)
   const ending = new Ending({ stopping: options.stopping, aborting: options.aborting, graceMs: settings.stop.graceMs })
   const signal = ending.aborting
   closers.push(() => ending.close())
@@ -135,20 +140,14 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
   closers.push(() => store.close())
   const files = await openFiles({ files: settings.files, dataDir })
   closers.push(() => files.close())
-  const fingerprinter = new Fingerprinter({ ignoreParameters: settings.urls.ignoreParameters, headers: settings.fingerprint.headers })
   const frontierPath = join(dataDir, 'frontier', `${name}.db`)
-  const frontier = new EmbeddedFrontier({
-    path: frontierPath, log, signal, outageMs,
-    fingerprint: (request) => fingerprinter.ofRequest(request),
-    fresh: options.fresh ?? false,
-  })
+  const frontier = openFrontier(options, settings, { path: frontierPath, slots, log, signal, outageMs })
   closers.push(() => frontier.close())
   await removeAbandoned(store, files)
   for (const { item } of frontier.givenUp) {
     if (item !== undefined) await store.refuse({ url: item.url, status: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched', attempts: 1, settled: false })
   }
 
-  const slots = openSlots(settings, frontier, log)
   const stats = new Stats()
   const signals = new Signals(log)
   const parts: Closer[] = []
@@ -162,12 +161,15 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
   const { downloaderMiddlewares, spiderMiddlewares, pipelines } = options.project
   const downloader = new Downloader({ middlewares: await build(downloaderMiddlewares, crawl), slots, transport, signal })
 
-  const { concurrency, limits: limitSettings } = settings
-  const scheduler = new Scheduler({ frontier, slots, perSlot: settings.slot.delayMs > 0 ? 1 : settings.slot.concurrency, blockedMs: limitSettings.blockedMs })
+  const { concurrency, limits: limitSettings, urls, fingerprint } = settings
+  const { seed, bits } = frontier.job
+  const fingerprinter = new Fingerprinter({ ignoreParameters: urls.ignoreParameters, headers: fingerprint.headers, own: options.project.requestFingerprint, seed, bits })
+  const admission = new Admission({ frontier, fingerprinter, stats, log })
+  const scheduler = new Scheduler({ frontier, slots, blockedMs: limitSettings.blockedMs })
   const limits = new Limits({ ...limitSettings, onReached: () => ending.stop() })
   closers.push(() => limits.close())
   const scraper = new Scraper({
-    frontier, store, spider, site: name, fingerprinter, signal,
+    frontier, admission, store, spider, site: name, signal,
     settledImages: new LRUCache({ max: 100_000 }),
     middlewares: await build(spiderMiddlewares, crawl),
     callbackMs: settings.pages.callbackMs,
@@ -185,24 +187,26 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
     },
   })
   const engine = new Engine({
-    scheduler, downloader, scraper, harvester, frontier, store, spider, limits, concurrency, log, signal,
+    scheduler, downloader, scraper, harvester, frontier, admission, store, spider, limits, concurrency, log, signal,
     site: name,
     retry: settings.retry,
-    redirectTargets: new RedirectTargets(frontier, fingerprinter),
+    redirectTargets: new RedirectTargets(admission),
     stopping: ending.stopping,
     onResponse: (response) => {
       stats.add(`${response.kind}s/wireBytes`, response.wireBytes)
+      limits.countBytes(response.wireBytes)
       signals.emit('response_received', response)
     },
     onOutcome: (lease, outcome, error) => {
       engine.settled()
       if (lease.request.kind === 'page' && outcome.state === 'done') limits.countPage()
+      if (outcome.state === 'failed') limits.countError()
       announce(lease, outcome, error, { stats, signals, log })
     },
   })
   signals.emit('crawl_opened')
   options.onOpen?.({
-    spider: name, settings, resumed: frontier.resumed, stats, signals,
+    spider: name, settings, resumed: frontier.job.resumed, stats, signals,
     counts: () => frontier.counts(),
     outcomes: () => frontier.outcomes(),
     slots: () => slots.states(),
@@ -210,26 +214,38 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
   const reason = await engine.run()
   signals.emit('crawl_closed', reason)
   return {
-    spider: name, reason, resumed: frontier.resumed, durationMs: Date.now() - startedAt, settings,
+    spider: name, reason, resumed: frontier.job.resumed, durationMs: Date.now() - startedAt, settings,
     ...(limits.reached === undefined ? {} : { limit: limits.reached }),
     outcomes: frontier.outcomes(),
     images: await store.counts(name),
     stats: stats.toJSON(),
     left: frontier.counts(),
+    distinct: frontier.distinct(),
     files: files.locate(''),
     database: store.location,
     frontier: frontierPath,
   }
 }
 
-/** Puts a stopped crawl's pauses back and keeps new ones: a resume doesn't hit a host that has asked for peace. */
-function openSlots(settings: Settings, frontier: Frontier, log: Log): Slots {
-  const slots = new Slots(settings.slot)
-  for (const { slot, until } of frontier.pauses()) slots.pauseUntil(slot, until, 'asked for a pause')
-  slots.onPause((slot, until) => {
-    frontier.pauseSlot(slot, until).catch((error: unknown) => log.error({ slot, error }, `the pause of ${slot} could not be kept: ${messageOf(error)}`))
+function openFrontier(options: RunOptions, settings: Settings, own: Pick<EmbeddedFrontierOptions, 'path' | 'slots' | 'log' | 'signal' | 'outageMs'>): Frontier {
+  const { dupeFilter, queue, urls, fingerprint } = settings
+  const { requestFingerprint } = options.project
+  const { log } = own
+  const frontier = new EmbeddedFrontier({
+    ...own, dupeFilter, order: queue.order, synchronous: queue.synchronous,
+    fresh: options.fresh ?? false,
+    priorityOf: prioritiesOf(queue.priorities),
+    identity: {
+      'urls.ignoreParameters': urls.ignoreParameters,
+      'fingerprint.headers': fingerprint.headers,
+      requestFingerprint: requestFingerprint?.toString() ?? '',
+    },
   })
-  return slots
+  for (const { path, was, is } of frontier.job.changes) {
+    log.warn({ path, was, is }, `${path} was ${was} when this run began, and is ${is} now: what was met before may be fetched once more. --fresh begins a new run.`)
+  }
+  if (frontier.job.bits !== dupeFilter.bits) log.warn({ bits: frontier.job.bits }, `this run began with fingerprints of ${frontier.job.bits} bits and goes on with them; dupeFilter.bits counts for the next one.`)
+  return frontier
 }
 
 async function build<Handler extends Middleware<any, any>>(parts: readonly Part<Handler>[], crawl: Crawl): Promise<Handler[]> {

@@ -9,14 +9,24 @@ type Next = Parameters<Middleware<Request, Promise<Response>>>[1]
 interface Rules {
   readonly allows: (url: string) => boolean
   readonly delayMs: number
+  /** About the bytes of memory that they take. */
+  readonly size: number
+}
+
+/** The longest Crawl-delay of the origins that share a slot. */
+interface Longest {
+  readonly origin: string
+  readonly delayMs: number
 }
 
 /** Its declarations describe an ES module, which it isn't. */
 const parseRobots = robotsParser as unknown as typeof robotsParser.default
 
-const everything: Rules = { allows: () => true, delayMs: 0 }
+const everything: Rules = { allows: () => true, delayMs: 0, size: 1 }
 
-const cachedOrigins = 1_000
+/** A crawl of many hosts comes to each in turn: with fewer, it would fetch a robots.txt for every page. */
+const cachedOrigins = 50_000
+const cachedBytes = 64 * 1024 * 1024
 /** Milliseconds for which a robots.txt that could not be had isn't asked for again. */
 const failureMs = 30_000
 /** RFC 9309 §2.3.1.2 and §2.5. */
@@ -25,16 +35,20 @@ const maxBytes = 500 * 1024
 /** Characters of rules with a `*` that are matched as written, and of a URL: their product bounds the work for one request. */
 const maxWildcards = 20_000
 const maxUrlLength = 2_000
+/** Of the object that the parser keeps for a rule, beside its text. */
+const bytesPerRule = 100
 
 /**
  * Obeys robots.txt (RFC 9309), for pages and images: one fetch an origin, however many wait for it. What it disallows is
- * ignored; its Crawl-delay becomes the slot's delay. No robots.txt (4xx) allows everything; one that can't be had (5xx, no
- * answer) allows nothing yet, so the request is tried again later.
+ * ignored; its Crawl-delay becomes the slot's least delay, the longest one where origins share a slot. No robots.txt (4xx)
+ * allows everything; one that can't be had (5xx, no answer) allows nothing yet, so the request is tried again later.
  */
 export const robots: DownloaderMiddleware = (crawl) => {
-  const { settings, signal } = crawl
+  const { settings, slots, signal } = crawl
   const agent = tokenOf(settings.userAgent)
-  const known = new LRUCache<string, Promise<Rules>>({ max: cachedOrigins })
+  const ttl = Math.max(1, settings.robots.ttlMs)
+  const known = new LRUCache<string, Promise<Rules>>({ max: cachedOrigins, maxSize: cachedBytes, sizeCalculation: () => 1 })
+  const longest = new LRUCache<string, Longest>({ max: cachedOrigins, ttl })
 
   const rulesOf = (request: Request, origin: string, next: Next): Promise<Rules> => {
     const cached = known.get(origin)
@@ -42,10 +56,19 @@ export const robots: DownloaderMiddleware = (crawl) => {
     const rules = fetchRules(crawl, request, origin, agent, next)
     known.set(origin, rules)
     rules.then(
-      () => known.set(origin, rules, { ttl: Math.max(1, settings.robots.ttlMs) }),
+      ({ size }) => known.set(origin, rules, { ttl, size }),
       () => known.set(origin, rules, { ttl: failureMs }),
     )
     return rules
+  }
+
+  /** Said for each request, since a slot that was not in use for long is forgotten. */
+  const askDelay = ({ slot }: Request, origin: string, delayMs: number): void => {
+    const name = slots.nameOf(slot)
+    const known = longest.get(name)
+    if (delayMs > (known?.delayMs ?? 0)) longest.set(name, { origin, delayMs })
+    else if (known?.origin === origin && delayMs < known.delayMs) longest.delete(name)
+    slots.setLeastDelay(slot, longest.get(name)?.delayMs ?? delayMs, 'crawl-delay')
   }
 
   return async function robots(request, next) {
@@ -55,6 +78,7 @@ export const robots: DownloaderMiddleware = (crawl) => {
     const rules = await rulesOf(request, origin, next).catch((error: unknown) => {
       throw signal.aborted ? error : unreachable(error)
     })
+    askDelay(request, origin, rules.delayMs)
     if (rules.allows(request.url)) return next(request)
     throw new IgnoreRequest('robots', { message: `${origin}/robots.txt disallows ${pathname.slice(0, 200)} for ${agent}.` })
   }
@@ -75,8 +99,7 @@ async function fetchRules(crawl: Crawl, request: Request, origin: string, agent:
   if (rules.delayMs === 0) return rules
   const delayMs = Math.min(rules.delayMs, maxCrawlDelayMs)
   if (delayMs < rules.delayMs) crawl.log.warn({ origin, crawlDelayMs: rules.delayMs }, `Crawl-delay is cut to ${delayMs} ms`)
-  crawl.slots.setDelay(request.slot, delayMs, 'crawl-delay')
-  return rules
+  return { ...rules, delayMs }
 }
 
 /** Undefined when there is none: a redirect that leads nowhere, or too many of them. */
@@ -108,9 +131,11 @@ function unreachable(error: unknown): unknown {
 }
 
 function parse(text: string, origin: string, agent: string): Rules {
-  const file = parseRobots(`${origin}/robots.txt`, normalized(text, agent).join('\n'))
+  const lines = normalized(text, agent)
+  const contents = lines.join('\n')
+  const file = parseRobots(`${origin}/robots.txt`, contents)
   const allows = (url: string): boolean => file.isAllowed(uniform(url.slice(0, maxUrlLength)), agent) !== false
-  return { allows, delayMs: (file.getCrawlDelay(agent) ?? 0) * 1000 }
+  return { allows, delayMs: (file.getCrawlDelay(agent) ?? 0) * 1000, size: 1 + contents.length + lines.length * bytesPerRule }
 }
 
 const record = /^\s*(?:(user[- ]?agent)|(allow)|(diss?all?[oa]w|diasllow)|crawl-delay)\s*[:\s]\s*([^#]*)/i

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..')
 const layers = [
   ['errors', 'compose', 'json', 'version', 'is-alive', 'async/'],
   ['item', 'http/', 'settings/schema', 'settings/units', 'settings/closest'],
-  ['frontier/frontier', 'store/store', 'files/files', 'slots', 'stats', 'log'],
+  ['frontier/frontier', 'dupe-filter/', 'store/store', 'files/files', 'slots/', 'stats', 'log'],
   ['signals'],
   ['crawl', 'spider', 'settings/'],
   ['downloader/', 'image/', 'frontier/', 'store/', 'files/'],

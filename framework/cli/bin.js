@@ -93,6 +93,41 @@ async function parse() {
     .command('settings [path]', 'The settings, with where each value comes from', (command) => command
       .positional('path', { type: 'string', describe: 'Only this one or this group, such as slot' })
       .options({ spider: { type: 'string', requiresArg: true, describe: 'With the settings of this spider' }, set, json, verbose, project }), handler('settings'))
+    .command('jobs', 'How far the runs are: those that go on, were stopped or have ended', (command) => command
+      .options({ set, json, verbose, project })
+      .command('clean [spiders..]', 'Remove the queues of runs that have ended; rows and images stay', (clean) => clean
+        .positional('spiders', { type: 'string', array: true, describe: 'Only of these. Default: of all' })
+        .options({
+          unfinished: { type: 'boolean', describe: 'Also of runs that have not ended, which gives them up' },
+          yes: { alias: 'y', type: 'boolean', describe: 'Do not ask before an unfinished run is given up' },
+        })
+        .example('$0 jobs clean', 'Give back the space of all runs that have ended')
+        .example('$0 jobs clean gallery --unfinished', 'Give up what gallery has still to do')
+        .epilogue('A run that a process is working on is never removed. What was set aside is removed with the run of its name. Exit code 6: something could not be read, and was kept.'), handler('jobs clean'))
+      .command('retry <spider>', 'Have the next run try once more what has failed', (retry) => retry
+        .positional('spider', { type: 'string', demandOption: true, describe: 'Whose requests' })
+        .options({ reason: { type: 'string', requiresArg: true, describe: 'Only those that failed for this reason, such as timeout' } })
+        .example('$0 jobs retry gallery', 'Then: crawl run gallery')
+        .example('$0 jobs retry gallery --reason "http 503"', 'Only what was not to be had for a while')
+        .epilogue('What was ignored or dropped has not failed: robots.txt, off site, 404, no image. A run that has ended goes on with nothing else than these requests.'), handler('jobs retry'))
+      .example('$0 jobs', 'One line for each')
+      .example('$0 jobs --json', 'With the path of each')
+      .epilogue('States: running (with its process), stopped (by a signal), limit, blocked (every host asks for patience), killed (ended without a word), finished, prepared (not begun, with fingerprints imported), unreadable. Exit code 6: something could not be read.'), handler('jobs'))
+    .command('seen', 'Take what a run has met along, or give it what was met elsewhere', (command) => command
+      .options({ set, verbose, project })
+      .command('export <spider>', 'Write the fingerprints of what was met, one a line', (exporting) => exporting
+        .positional('spider', { type: 'string', demandOption: true, describe: 'Whose' })
+        .options({ output: { alias: 'o', type: 'string', requiresArg: true, describe: 'File to write. Default: standard output' } })
+        .example('$0 seen export gallery -o gallery.seen', 'Also while it runs')
+        .epilogue('The first line says which seed and length the fingerprints have; they count only in a job with the same.'), handler('seen export'))
+      .command('import <spider> <file>', 'Have a run take requests for met, and not fetch them', (importing) => importing
+        .positional('spider', { type: 'string', demandOption: true, describe: 'For whom' })
+        .positional('file', { type: 'string', demandOption: true, describe: "What `seen export` has written, or Scrapy's requests.seen" })
+        .options({ json })
+        .example('$0 seen import gallery gallery.seen', 'Before the first run, or into the one that it came from')
+        .example('$0 seen import gallery job/requests.seen', "Go on where Scrapy's JOBDIR was")
+        .epilogue('All of the file is imported, or nothing when a line of it is no fingerprint (exit code 2). A job that has not begun takes over seed and length; after one that has ended a new one is prepared.'), handler('seen import'))
+      .demandCommand(1, 'export or import?'))
     .command('demo', 'Crawl a site that is in the package: no internet, about ten seconds', (command) => command
       .options({
         port: { type: 'string', default: '7447', requiresArg: true, describe: 'Port of the site on this machine' },
@@ -118,8 +153,10 @@ async function parse() {
     process.exitCode = 2
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof Error && error.name === 'YError')) throw error
-    const name = ['run', 'status', 'list', 'settings', 'demo'].find((known) => known === args[0])
-    const message = error.message.startsWith('Not enough non-option') ? 'Which spider? `crawl list` shows them.' : error.message
+    const words = args.slice(0, 2).join(' ')
+    const name = ['run', 'status', 'list', 'settings', 'jobs clean', 'jobs retry', 'jobs', 'seen export', 'seen import', 'seen', 'demo'].find((known) => known === words || known === args[0])
+    const isFileMissing = name === 'seen import' && error.message.includes('got 1')
+    const message = !error.message.startsWith('Not enough non-option') ? error.message : isFileMissing ? 'Which file? One that `crawl seen export` or Scrapy has written.' : 'Which spider? `crawl list` shows them.'
     process.stderr.write(`${message}\nSee crawl ${name === undefined ? '' : `${name} `}--help.\n`)
     process.exitCode = 2
   }

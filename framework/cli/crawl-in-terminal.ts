@@ -1,4 +1,5 @@
 import { isCrawlError, messageOf } from '../errors.ts'
+import { inspectFrontier } from '../frontier/inspect.ts'
 import { run, type LiveCrawl, type RunOptions, type RunSummary } from '../run.ts'
 import { exitCodeOfRun, exitCodeOfSignal } from './exit-code.ts'
 import { formatDuration } from './format.ts'
@@ -67,7 +68,7 @@ export async function crawlInTerminal({ crawl, output, resume, stopping, announc
     log.flush()
     const code = exitCodeOfRun(summary, shutdown.signal)
     if (output.json === true) process.stdout.write(`${JSON.stringify({ ...maskSettings(summary), exit: code, ...(summary.reason === 'finished' ? {} : { resume }) })}\n`)
-    else stderr.write(`\n${renderReport(summary, { paint, previousRunAt, next: next(summary) })}`)
+    else stderr.write(`\n${renderReport(summary, { paint, previousRunAt, waitsUntil: waitsUntil(summary), next: next(summary) })}`)
     return code
   } catch (error) {
     if (shutdown.signal === undefined || isCrawlError(error)) throw error
@@ -78,6 +79,14 @@ export async function crawlInTerminal({ crawl, output, resume, stopping, announc
     shutdown.close()
     stopping?.removeEventListener('abort', stop)
   }
+}
+
+/** When the first of what is left may be fetched: a request whose next try comes due, or one of a host that asked for a pause. */
+function waitsUntil({ reason, frontier }: RunSummary): number | undefined {
+  if (reason !== 'blocked') return undefined
+  const { nextDueAt = Infinity, pauses = [] } = inspectFrontier(frontier) ?? {}
+  const first = Math.min(nextDueAt, ...pauses.map(({ until }) => until))
+  return first === Infinity ? undefined : first
 }
 
 function maskSettings(summary: RunSummary): object {

@@ -11,6 +11,11 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import('./commands/status.ts')).showStatus,
   list: async () => (await import('./commands/list.ts')).showSpiders,
   settings: async () => (await import('./commands/settings.ts')).showSettings,
+  jobs: async () => (await import('./commands/jobs.ts')).showJobs,
+  'jobs clean': async () => (await import('./commands/jobs-clean.ts')).cleanJobs,
+  'jobs retry': async () => (await import('./commands/jobs-retry.ts')).retryJob,
+  'seen export': async () => (await import('./commands/seen.ts')).exportSeenOf,
+  'seen import': async () => (await import('./commands/seen.ts')).importSeenInto,
   demo: async () => (await import('./commands/demo.ts')).runDemo,
 }
 

@@ -1,5 +1,5 @@
 import type { LiveCrawl } from '../run.ts'
-import type { SlotState } from '../slots.ts'
+import type { SlotState } from '../slots/slots.ts'
 import { cleanText } from './clean.ts'
 import { formatBytes, formatClock, formatCount, formatDuration, formatRate } from './format.ts'
 import type { Paint } from './paint.ts'

@@ -4,7 +4,7 @@ import type { RunSummary } from '../run.ts'
 import { cleanText } from './clean.ts'
 import { alignColumns, wrapWords } from './columns.ts'
 import { countKept, hasReadNothing } from './exit-code.ts'
-import { formatBytes, formatCount, formatCounted, formatDate, formatDuration, formatRate } from './format.ts'
+import { formatBytes, formatClock, formatCount, formatCounted, formatDate, formatDuration, formatRate } from './format.ts'
 import { plainPaint, type Paint } from './paint.ts'
 import { countWork } from './rates.ts'
 
@@ -13,6 +13,8 @@ export interface ReportOptions {
   readonly paint?: Paint
   /** When the run before this one was worked on last, ms since 1970. */
   readonly previousRunAt?: number | undefined
+  /** When the first of the requests that are left may be fetched, ms since 1970, if something makes them wait. */
+  readonly waitsUntil?: number | undefined
   /** What to type next, with what it does. */
   readonly next?: readonly (readonly [command: string, meaning: string])[]
 }
@@ -24,8 +26,8 @@ const maxWidth = 100
 const numberWidth = 10
 
 /** How a run went, for people: at most 100 columns wide. */
-export function renderReport(summary: RunSummary, { paint = plainPaint, previousRunAt, next = [] }: ReportOptions = {}): string {
-  const rows: Row[] = [...pageRows(summary), ...imageRows(summary), ...queueRows(summary), ...rateRows(summary)]
+export function renderReport(summary: RunSummary, { paint = plainPaint, previousRunAt, waitsUntil, next = [] }: ReportOptions = {}): string {
+  const rows: Row[] = [...pageRows(summary), ...imageRows(summary), ...queueRows(summary, waitsUntil), ...linkRows(summary), ...rateRows(summary)]
   const lines = [
     `${paint('bold', cleanText(summary.spider))} ${paint(summary.reason === 'finished' ? 'green' : 'yellow', describeEnd(summary))}`,
     ...describeNothingNew(summary, previousRunAt),
@@ -87,12 +89,21 @@ function imageRows(summary: RunSummary): Row[] {
   return rows
 }
 
-function queueRows({ outcomes, left }: RunSummary): Row[] {
+function queueRows({ outcomes, left, reason }: RunSummary, waitsUntil: number | undefined): Row[] {
   const rows: Row[] = []
   addReasons(rows, outcomes.filter(({ state }) => state === 'retry'), 'tried again')
-  if (left.pending > 0) rows.push(['', formatCount(left.pending), `left to do${left.delayed > 0 ? `, ${formatCount(left.delayed)} of them not before later` : ''}`])
+  if (left.pending > 0 && reason === 'blocked') {
+    const time = waitsUntil === undefined ? 'longer than limits.blockedMs' : `until ${formatClock(waitsUntil)} or later`
+    rows.push(['', formatCount(left.pending), `${left.pending === 1 ? 'waits' : 'wait'} ${time}: the next run takes ${left.pending === 1 ? 'it' : 'them'} up`])
+  } else if (left.pending > 0) rows.push(['', formatCount(left.pending), `left to do${left.delayed > 0 ? `, ${formatCount(left.delayed)} of them not before later` : ''}`])
   const [first, ...others] = rows
   return first === undefined ? [] : [['requests', first[1], first[2]], ...others]
+}
+
+/** Counted exactly, or with an error that is said. */
+function linkRows({ distinct: { count, error } }: RunSummary): Row[] {
+  if (count === 0) return []
+  return [['links', formatCount(count), `different URLs met${error === 0 ? '' : `, about: ± ${(error * 100).toFixed(1)} %`}`]]
 }
 
 function rateRows({ stats, durationMs }: RunSummary): Row[] {

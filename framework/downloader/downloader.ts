@@ -1,7 +1,7 @@
 import { compose, type Middleware } from '../compose.ts'
 import type { Request } from '../http/request.ts'
 import type { Response } from '../http/response.ts'
-import type { Slots, Visit } from '../slots.ts'
+import type { Slots, Visit } from '../slots/slots.ts'
 import { Places, type Held } from './places.ts'
 import type { Transport } from './transport.ts'
 

@@ -1,9 +1,10 @@
 import { createAbortController } from '../async/signal.ts'
 import { RetryRequest } from '../errors.ts'
-import type { Slots, Visit } from '../slots.ts'
+import type { Slots, Visit } from '../slots/slots.ts'
 
 /** The visit that a request came with, until its first use of a socket. */
 export interface Held {
+  /** The own name of the slot that the visit is at. */
   readonly slot: string
   visit: Visit | undefined
   readonly since: number
@@ -13,7 +14,7 @@ type Give = (visit: Visit) => void
 
 /** A visit is taken at the start of a request; one that has been held for longer than this stands for none any more. */
 const freshMs = 100
-/** A pause that is so much longer than the host's delay is waited for by the frontier: here it would keep a worker. */
+/** A pause that is so much longer than the time between two visits is waited for by the frontier: here it would keep a worker. */
 const patienceMs = 10_000
 
 /**
@@ -48,14 +49,16 @@ export class Places {
   }
 
   /**
-   * A place for one use of a socket: the held visit, if it is of this slot and fresh, else the next that comes free.
+   * A place for one use of a socket: the held visit, if it is of this slot and fresh, else the next that comes free. Two
+   * hosts may share a slot.
    * @throws RetryRequest `host paused` when the host wants no visit for long, after a 429 for example.
    */
-  async take(slot: string, held: Held): Promise<Visit> {
+  async take(wanted: string, held: Held): Promise<Visit> {
+    const slot = this.#slots.nameOf(wanted)
     if (held.slot === slot) {
       const visit = this.#release(held)
       if (visit !== undefined) {
-        if (performance.now() - held.since < freshMs || this.#slots.delayOf(slot) === 0) return visit
+        if (performance.now() - held.since < freshMs || this.#slots.spacingOf(slot) === 0) return visit
         visit.cancel()
       }
     }
@@ -72,7 +75,7 @@ export class Places {
 
   #paused(slot: string): RetryRequest | undefined {
     const afterMs = this.#slots.readyAt(slot) - Date.now()
-    if (afterMs === Infinity || afterMs <= 2 * this.#slots.delayOf(slot) + patienceMs) return undefined
+    if (afterMs === Infinity || afterMs <= 2 * this.#slots.spacingOf(slot) + patienceMs) return undefined
     const message = `${slot} is visited again in ${Math.ceil(afterMs / 1000)} s; a further hop of this request has to wait.`
     return new RetryRequest('host paused', { afterMs, counted: false, message })
   }

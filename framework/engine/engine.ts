@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { CrawlError, isCrawlError, messageOf, SettingsError } from '../errors.ts'
 import { Wakeup } from '../async/wakeup.ts'
-import type { Frontier } from '../frontier/frontier.ts'
+import type { Frontier, NewRequest } from '../frontier/frontier.ts'
 import { Request } from '../http/request.ts'
 import { isWeb } from '../http/url.ts'
 import type { Log } from '../log.ts'
 import type { EndReason } from '../signals.ts'
 import type { Spider } from '../spider.ts'
+import type { Admission } from './admission.ts'
 import type { Limits } from './limits.ts'
 import type { Scheduler } from './scheduler.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
@@ -14,6 +15,7 @@ import { Worker, type WorkerOptions } from './worker.ts'
 export interface EngineOptions extends WorkerOptions {
   readonly scheduler: Scheduler
   readonly frontier: Frontier
+  readonly admission: Admission
   readonly spider: Spider<any>
   readonly limits: Limits
   /** Number of workers. */
@@ -27,6 +29,8 @@ export interface EngineOptions extends WorkerOptions {
 const maxPending = 1_000
 const seedBatch = 100
 const seedWaitMs = 50
+/** Where so many were known, the position is written too, and everything else gets its turn. */
+const seedPositions = 10_000
 
 /** Runs a crawl: N equal workers, and the start requests that feed them. */
 export class Engine {
@@ -48,7 +52,7 @@ export class Engine {
 
   /** Resolves when all work is done, or what was in progress has ended after a stop. Rejects when the store or the frontier is gone. */
   async run(): Promise<EndReason> {
-    const { scheduler, frontier, limits, stopping, concurrency, signal } = this.#options
+    const { scheduler, frontier, stopping, concurrency } = this.#options
     const stop = () => this.#stop()
     stopping.addEventListener('abort', stop, { once: true })
     if (stopping.aborted) stop()
@@ -66,13 +70,19 @@ export class Engine {
       const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
       if (errors.length > 0) throw errors.find((error) => isCrawlError(error)) ?? errors[0]
       await frontier.settle(scheduler.unused().map((lease) => ({ lease, outcome: { state: 'released' } })))
-      if (scheduler.exhausted) await frontier.mark('ended')
-      if (limits.reached !== undefined) return 'limit'
-      if (stopping.aborted || signal.aborted) return 'stopped'
-      return scheduler.blocked ? 'blocked' : 'finished'
+      const reason = this.#reason()
+      await frontier.end(reason, scheduler.exhausted)
+      return reason
     } finally {
       stopping.removeEventListener('abort', stop)
     }
+  }
+
+  #reason(): EndReason {
+    const { limits, stopping, signal, scheduler } = this.#options
+    if (limits.reached !== undefined) return 'limit'
+    if (stopping.aborted || signal.aborted) return 'stopped'
+    return scheduler.blocked ? 'blocked' : 'finished'
   }
 
   #stop(): void {
@@ -90,7 +100,7 @@ export class Engine {
   async #seed(): Promise<void> {
     const { scheduler, frontier, log } = this.#options
     try {
-      if (!frontier.started && (await this.#readStart())) await frontier.mark('started')
+      if (!frontier.job.started && (await this.#readStart())) await frontier.markStarted()
       scheduler.seed('done')
     } catch (error) {
       log.error({ error }, `start() failed: ${messageOf(error)}`)
@@ -99,15 +109,20 @@ export class Engine {
     }
   }
 
-  /** Takes start requests as they are needed, and answers whether all were taken. A resumed run begins them again: what it has met already changes nothing. */
+  /**
+   * Takes start requests as they are needed, and answers whether all were taken. A resumed run begins them again: what it
+   * has met changes nothing, and what isn't to be filtered counts as met up to the position that was reached before. So a
+   * start() that gives others than before loses none.
+   */
   async #readStart(): Promise<boolean> {
-    const { spider } = this.#options
-    const batch: Request[] = []
+    const { spider, frontier, admission } = this.#options
+    const batch: NewRequest[] = []
+    let position = 0
     let timer: NodeJS.Timeout | undefined
     let late: Promise<void> | undefined
     // What a slow start() has given isn't kept waiting for what it will give.
     const addLate = () => {
-      late = this.#isStopped ? undefined : this.#add(batch.splice(0))
+      late = this.#isStopped ? undefined : this.#add(batch.splice(0), position)
       late?.catch(() => undefined)
     }
     const requests = spider.start()
@@ -120,25 +135,27 @@ export class Engine {
         if (this.#isStopped) return false
         if (done === true) return true
         if (!Request.is(value)) throw new CrawlError('start', `start() yielded ${String(value)}, which is no Request.`)
-        if (batch.push(value) === 1) timer = setTimeout(addLate, seedWaitMs)
-        if (batch.length < seedBatch) continue
+        position++
+        const isTaken = value.dontFilter && position <= frontier.job.position
+        const admitted = isTaken ? undefined : admission.admit(value)
+        if (admitted !== undefined && batch.push(admitted) === 1) timer = setTimeout(addLate, seedWaitMs)
+        if (batch.length < seedBatch && position % seedPositions !== 0) continue
         clearTimeout(timer)
-        await this.#add(batch.splice(0))
+        await this.#add(batch.splice(0), position)
       }
       return false
     } finally {
       this.#isInStart = false
       clearTimeout(timer)
       await late
-      if (!this.#isStopped) await this.#add(batch)
+      if (!this.#isStopped) await this.#add(batch, position)
     }
   }
 
-  async #add(requests: readonly Request[]): Promise<void> {
+  async #add(requests: readonly NewRequest[], position: number): Promise<void> {
     const { frontier, scheduler } = this.#options
-    await frontier.add(requests)
+    await frontier.seedFrom(requests, Math.max(position, frontier.job.position))
     scheduler.added()
-    // Requests that are all known are added without waiting: everything else must get its turn.
     await setImmediate()
     if (frontier.counts().pending <= maxPending) return
     scheduler.seed('waiting')

@@ -1,10 +1,14 @@
-import { fingerprint, fingerprintOfUrl } from '../http/fingerprint.ts'
-import type { Request } from '../http/request.ts'
-import { canonicalizeUrl, type CanonicalizeOptions } from '../http/url.ts'
+import { CrawlError, messageOf } from '../errors.ts'
+import { fingerprint, fingerprintOfText, fingerprintOfUrl, type FingerprintOptions } from '../http/fingerprint.ts'
+import { Request } from '../http/request.ts'
+import { canonicalizeUrl } from '../http/url.ts'
+import type { RequestFingerprint } from '../settings/define.ts'
 
-export interface FingerprinterOptions extends CanonicalizeOptions {
+export interface FingerprinterOptions extends FingerprintOptions {
   /** Headers that make two requests different, for all requests. */
   readonly headers: readonly string[]
+  /** The project's own, if it has one. */
+  readonly own?: RequestFingerprint | undefined
 }
 
 /** What tells requests apart in one crawl, by its settings. */
@@ -15,21 +19,39 @@ export class Fingerprinter {
     this.#options = options
   }
 
+  /** @throws CrawlError when the project's own fingerprint can't be made of it. */
   ofRequest(request: Request): string {
-    if (request.kind === 'image') return this.ofImage(request.url)
-    const names = [...request.fingerprintHeaders, ...this.#options.headers]
-    if (request.method === 'GET' && request.body === undefined && names.length === 0 && !request.keepFragment) return this.ofUrl(request.url)
-    const { url, method, headers, body } = request
-    return fingerprint({ url, method, headers, body, fingerprintHeaders: names }, { ...this.#options, keepFragments: request.keepFragment })
+    if (this.#options.own !== undefined) return this.#ownOf(request)
+    if (request.kind === 'image') return this.#ofUrl(request.url, 'IMAGE')
+    return this.#ofPage(request)
   }
 
   /** An image goes to the pipelines and a page to a callback, so one of them doesn't stand for the other. */
   ofImage(url: string): string {
-    return fingerprintOfUrl(canonicalizeUrl(url, this.#options), 'IMAGE')
+    if (this.#options.own !== undefined) return this.#ownOf(new Request(url, { kind: 'image' }))
+    return this.#ofUrl(url, 'IMAGE')
   }
 
-  /** Of a plain GET. */
-  ofUrl(url: string): string {
-    return fingerprintOfUrl(canonicalizeUrl(url, this.#options))
+  #ofPage(request: Request): string {
+    const names = [...request.fingerprintHeaders, ...this.#options.headers]
+    if (request.method === 'GET' && request.body === undefined && names.length === 0 && !request.keepFragment) return this.#ofUrl(request.url, 'GET')
+    const { url, method, headers, body } = request
+    return fingerprint({ url, method, headers, body, fingerprintHeaders: names }, { ...this.#options, keepFragments: request.keepFragment })
+  }
+
+  #ofUrl(url: string, method: string): string {
+    return fingerprintOfUrl(canonicalizeUrl(url, this.#options), method, this.#options)
+  }
+
+  #ownOf(request: Request): string {
+    let text: unknown
+    try {
+      text = this.#options.own?.(request)
+    } catch (cause) {
+      throw new CrawlError('fingerprint', `The setting requestFingerprint threw for ${request.url}: ${messageOf(cause)}`, { cause })
+    }
+    if (typeof text === 'string') return fingerprintOfText(text, request.kind, this.#options)
+    if (text !== undefined) throw new CrawlError('fingerprint', `The setting requestFingerprint must answer a text, or undefined for the usual one, not ${String(text)} (${request.url}).`)
+    return request.kind === 'image' ? this.#ofUrl(request.url, 'IMAGE') : this.#ofPage(request)
   }
 }

@@ -2,6 +2,8 @@ export interface LimitsOptions {
   /** 0: no limit, for each of them. */
   readonly images: number
   readonly pages: number
+  readonly bytes: number
+  readonly errors: number
   readonly timeMs: number
   /** Is called once, with the name of the limit that was reached. */
   readonly onReached: (name: string) => void
@@ -13,6 +15,8 @@ export class Limits {
   readonly #timer: NodeJS.Timeout | undefined
   #images = 0
   #pages = 0
+  #bytes = 0
+  #errors = 0
   #reached: string | undefined
 
   constructor(options: LimitsOptions) {
@@ -33,12 +37,25 @@ export class Limits {
     if (++this.#pages === this.#options.pages) this.#reach('limits.pages')
   }
 
+  /** Bytes of a body, as they were received. */
+  countBytes(bytes: number): void {
+    const { bytes: limit } = this.#options
+    this.#bytes += bytes
+    if (limit > 0 && this.#bytes >= limit) this.#reach('limits.bytes')
+  }
+
+  /** A request that was given up. */
+  countError(): void {
+    if (++this.#errors === this.#options.errors) this.#reach('limits.errors')
+  }
+
   close(): void {
     clearTimeout(this.#timer)
   }
 
   #reach(name: string): void {
-    this.#reached ??= name
+    if (this.#reached !== undefined) return
+    this.#reached = name
     this.#options.onReached(name)
   }
 }

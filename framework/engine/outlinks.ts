@@ -1,12 +1,12 @@
 import type { LRUCache } from 'lru-cache'
 import { CrawlError, messageOf } from '../errors.ts'
-import type { Frontier } from '../frontier/frontier.ts'
+import type { Frontier, NewRequest } from '../frontier/frontier.ts'
 import { Request } from '../http/request.ts'
 import type { Item } from '../item.ts'
 import type { Spider } from '../spider.ts'
 import type { Store } from '../store/store.ts'
+import type { Admission } from './admission.ts'
 import { findCandidates } from './candidates.ts'
-import type { Fingerprinter } from './fingerprinter.ts'
 
 export interface OutlinksOptions {
   readonly frontier: Frontier
@@ -14,7 +14,7 @@ export interface OutlinksOptions {
   readonly spider: Spider<any>
   /** Name of the spider, for the rows of images. */
   readonly site: string
-  readonly fingerprinter: Fingerprinter
+  readonly admission: Admission
   /** Image URLs that are known to need no download: saves asking the store again for the pictures of every page. */
   readonly settledImages: LRUCache<string, true>
   readonly signal: AbortSignal
@@ -24,6 +24,11 @@ export interface OutlinksOptions {
   readonly onAdded: () => void
 }
 
+interface FoundImage {
+  readonly item: Item
+  readonly fingerprint: string
+}
+
 /** How much of what a callback yields is held before it is written. */
 const maxHeld = 200
 
@@ -31,8 +36,8 @@ const maxHeld = 200
 export class Outlinks {
   readonly #options: OutlinksOptions
   readonly #depth: number
-  #requests: Request[] = []
-  #items = new Map<string, Item>()
+  #requests: NewRequest[] = []
+  #items = new Map<string, FoundImage>()
 
   /** @param depth of the page that yields. */
   constructor(options: OutlinksOptions, depth: number) {
@@ -45,38 +50,53 @@ export class Outlinks {
    * @throws CrawlError when it is neither, or its callback is no method of the spider.
    */
   add(result: Request | Item<any>): Promise<void> | undefined {
-    const { frontier, fingerprinter, settledImages } = this.#options
+    const { admission, settledImages } = this.#options
     if (Request.is(result)) {
       this.#checkCallback(result)
       // A request that was made without `follow` is one link further than its page too.
-      if (result.dontFilter || !frontier.has(fingerprinter.ofRequest(result))) this.#requests.push(result.depth > 0 ? result : result.with({ depth: this.#depth + 1 }))
+      const admitted = admission.admit(result)
+      if (admitted !== undefined) this.#requests.push(result.depth > 0 ? admitted : { ...admitted, request: result.with({ depth: this.#depth + 1 }) })
     } else {
       const item = checkItem(result)
       const { url } = item
-      if (!this.#items.has(url) && !settledImages.has(url) && !frontier.has(fingerprinter.ofImage(url))) this.#items.set(url, item)
+      if (!this.#items.has(url) && !settledImages.has(url)) {
+        const fingerprint = admission.admitImage(url)
+        if (fingerprint !== undefined) this.#items.set(url, { item, fingerprint })
+      }
     }
-    return this.#requests.length + this.#items.size >= maxHeld ? this.flush() : undefined
+    return this.#requests.length + this.#items.size >= maxHeld ? this.#flush() : undefined
   }
 
-  /** Writes what is held: rows of images first, then the requests. */
-  async flush(): Promise<void> {
-    const { frontier, store, site, settledImages, signal, onKnown, onAdded } = this.#options
+  async #flush(): Promise<void> {
+    const { frontier, onAdded } = this.#options
+    const requests = await this.rest()
+    if (requests.length === 0) return
+    await frontier.add(requests)
+    onAdded()
+  }
+
+  /** Writes the rows of the images that are held, and answers what is left to be added. */
+  async rest(): Promise<NewRequest[]> {
+    const { admission, store, site, settledImages, signal, onKnown } = this.#options
     const requests = this.#requests
-    const items = [...this.#items.values()]
+    const images = this.#items
     this.#requests = []
     this.#items = new Map()
-    if (items.length > 0) {
-      const { wanted, known } = await findCandidates(store, items, site)
+    if (images.size > 0) {
+      const { wanted, known } = await findCandidates(store, [...images.values()].map(({ item }) => item), site)
       signal.throwIfAborted()
       for (const item of known) {
         settledImages.set(item.url, true)
         onKnown(item)
       }
-      for (const item of wanted) requests.push(new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }))
+      for (const item of wanted) {
+        // A fallback in its place has not been looked up yet.
+        const fingerprint = images.get(item.url)?.fingerprint ?? admission.admitImage(item.url)
+        if (fingerprint === undefined) continue
+        requests.push({ request: new Request(item.url, { kind: 'image', item, referer: item.pageUrl, depth: this.#depth + 1 }), fingerprint })
+      }
     }
-    if (requests.length === 0) return
-    await frontier.add(requests)
-    onAdded()
+    return requests
   }
 
   #checkCallback(request: Request): void {

@@ -1,12 +1,11 @@
 import { IgnoreRequest } from '../errors.ts'
-import type { Frontier } from '../frontier/frontier.ts'
 import type { PageResponse } from '../http/response.ts'
-import type { Fingerprinter } from './fingerprinter.ts'
+import type { Admission } from './admission.ts'
 
 /** Where the redirects of one request have led. */
 export interface RedirectTarget {
-  /** Of the page that was reached, once `claim` has let it pass; undefined without redirects. */
-  readonly fingerprint: string | undefined
+  /** The page that was reached, once `claim` has let it pass; undefined without redirects. */
+  readonly met: { readonly fingerprint: string; readonly url: string } | undefined
   /**
    * Takes a redirected page for this request.
    * @throws IgnoreRequest when the run has met the page under its own URL, or another request has been led to it.
@@ -17,37 +16,34 @@ export interface RedirectTarget {
 
 /** Keeps a page that several URLs redirect to from being read several times. */
 export class RedirectTargets {
-  readonly #frontier: Frontier
-  readonly #fingerprinter: Fingerprinter
+  readonly #admission: Admission
   /** Of the requests in progress. */
   readonly #claimed = new Set<string>()
 
-  constructor(frontier: Frontier, fingerprinter: Fingerprinter) {
-    this.#frontier = frontier
-    this.#fingerprinter = fingerprinter
+  constructor(admission: Admission) {
+    this.#admission = admission
   }
 
   watch(): RedirectTarget {
-    const frontier = this.#frontier
-    const fingerprinter = this.#fingerprinter
+    const admission = this.#admission
     const claimed = this.#claimed
-    let fingerprint: string | undefined
+    let met: { readonly fingerprint: string; readonly url: string } | undefined
     return {
-      get fingerprint() {
-        return fingerprint
+      get met() {
+        return met
       },
       claim({ request, redirects }) {
         const first = redirects[0]
         if (first === undefined || request.dontFilter) return
-        const target = fingerprinter.ofRequest(request)
         // A page that redirects to itself, for a cookie, is still the page that was asked for.
-        if (target === fingerprinter.ofRequest(request.with({ url: first.url }))) return
-        if (frontier.has(target) || claimed.has(target)) throw new IgnoreRequest('redirected to a known page')
-        claimed.add(target)
-        fingerprint = target
+        if (admission.isSame(request, request.with({ url: first.url }))) return
+        const target = admission.target(request)
+        if (target === undefined || claimed.has(target.fingerprint)) throw new IgnoreRequest('redirected to a known page')
+        claimed.add(target.fingerprint)
+        met = { fingerprint: target.fingerprint, url: request.url }
       },
       release() {
-        if (fingerprint !== undefined) claimed.delete(fingerprint)
+        if (met !== undefined) claimed.delete(met.fingerprint)
       },
     }
   }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { abortable, Deadline } from '../async/signal.ts'
 import { CrawlError, isCrawlError, messageOf } from '../errors.ts'
 import { compose, type Middleware } from '../compose.ts'
+import type { NewRequest } from '../frontier/frontier.ts'
 import type { Callback, PageResponse, Results } from '../http/response.ts'
 import type { Spider } from '../spider.ts'
 import { Outlinks, type OutlinksOptions } from './outlinks.ts'
@@ -14,7 +15,7 @@ export interface ScraperOptions extends OutlinksOptions {
 /** Results of a callback between which everything else gets its turn. */
 const yieldsPerTurn = 256
 
-/** Runs callbacks. What they yield is stored before the page is settled: a crash in between only makes the page be read again. */
+/** Runs callbacks. What they yield is stored before or as the page is settled: a crash before only makes the page be read again. */
 export class Scraper {
   readonly #options: ScraperOptions
   readonly #run: (page: PageResponse, core: (page: PageResponse) => Results<any>) => Results<any>
@@ -24,25 +25,28 @@ export class Scraper {
     this.#run = compose(options.middlewares)
   }
 
-  /** @throws CrawlError naming the spider's method and the page when the callback throws. */
-  async scrape(page: PageResponse): Promise<void> {
+  /**
+   * Gives to `children` what is to be added as the page is settled; of a page that yields very much, only the last of it.
+   * @throws CrawlError naming the spider's method and the page when the callback throws.
+   */
+  async scrape(page: PageResponse, children: NewRequest[]): Promise<void> {
     const { signal, callbackMs } = this.#options
     const timeout = () => new CrawlError('callback', `${page.request.callback}() did not end within ${callbackMs} ms on ${page.url} (setting pages.callbackMs).`, { reason: 'callback timeout' })
     const deadline = new Deadline(signal, callbackMs, timeout)
     try {
-      await abortable(deadline.signal, this.#consume(page, deadline))
+      await abortable(deadline.signal, this.#consume(page, deadline, children))
     } finally {
       deadline.close()
     }
   }
 
   /** The callback's time is its own: it doesn't run while outlinks are written, however long the database takes. */
-  async #consume(page: PageResponse, deadline: Deadline): Promise<void> {
+  async #consume(page: PageResponse, deadline: Deadline, children: NewRequest[]): Promise<void> {
     const outlinks = new Outlinks({ ...this.#options, signal: deadline.signal }, page.request.depth)
-    const write = async (written: Promise<void>) => {
+    const write = async <T>(written: Promise<T>): Promise<T> => {
       deadline.pause()
       try {
-        await written
+        return await written
       } finally {
         deadline.resume()
       }
@@ -55,11 +59,11 @@ export class Scraper {
         if (written !== undefined) await write(written)
       }
     } catch (error) {
-      if (!deadline.signal.aborted) await write(outlinks.flush())
+      if (!deadline.signal.aborted) children.push(...(await write(outlinks.rest())))
       throw isCrawlError(error) ? error : callbackError(error, page)
     }
     deadline.signal.throwIfAborted()
-    await write(outlinks.flush())
+    children.push(...(await write(outlinks.rest())))
   }
 }
 

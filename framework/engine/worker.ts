@@ -1,14 +1,13 @@
 import type { Downloader } from '../downloader/downloader.ts'
 import { abortable } from '../async/signal.ts'
 import { isCrawlError } from '../errors.ts'
-import type { Frontier, Lease, Outcome } from '../frontier/frontier.ts'
+import type { Frontier, Lease, NewRequest, Outcome } from '../frontier/frontier.ts'
 import type { Request } from '../http/request.ts'
 import type { Response } from '../http/response.ts'
-import type { Visit } from '../slots.ts'
 import type { Store } from '../store/store.ts'
+import type { Admission } from './admission.ts'
 import { findCandidates, nextFallback } from './candidates.ts'
 import type { Harvester } from './harvest.ts'
-import type { Job } from './job.ts'
 import { outcomeOf, refusalOf, type RetryRules } from './outcome.ts'
 import type { RedirectTarget, RedirectTargets } from './redirect-targets.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -20,6 +19,7 @@ export interface WorkerOptions {
   readonly scraper: Scraper
   readonly harvester: Harvester
   readonly frontier: Frontier
+  readonly admission: Admission
   readonly store: Store
   readonly site: string
   readonly redirectTargets: RedirectTargets
@@ -40,22 +40,22 @@ export class Worker {
   /** Runs until the scheduler has nothing more. Rejects when store or frontier are away for good. */
   async run(): Promise<void> {
     const { scheduler } = this.#options
-    for (let job = await scheduler.next(); job !== undefined; job = await scheduler.next()) {
+    for (let lease = await scheduler.next(); lease !== undefined; lease = await scheduler.next()) {
       try {
-        await this.#process(job)
+        await this.#process(lease)
       } finally {
         scheduler.settled()
       }
     }
   }
 
-  async #process(job: Job): Promise<void> {
+  async #process(lease: Lease): Promise<void> {
     const { redirectTargets, signal, onOutcome } = this.#options
-    const { lease } = job
     const target = redirectTargets.watch()
+    const children: NewRequest[] = []
     try {
-      const { outcome, cause } = await this.#outcome(job, target)
-      await this.#settle(lease, outcome, target)
+      const { outcome, cause } = await this.#outcome(lease, target, children)
+      await this.#settle(lease, outcome, target, children)
       onOutcome(lease, outcome, cause)
     } catch (error) {
       await this.#release(lease)
@@ -66,33 +66,33 @@ export class Worker {
   }
 
   /** @throws StorageError, which is nobody's outcome: the crawl ends. */
-  async #outcome(job: Job, target: RedirectTarget): Promise<{ outcome: Outcome; cause?: unknown }> {
+  async #outcome(lease: Lease, target: RedirectTarget, children: NewRequest[]): Promise<{ outcome: Outcome; cause?: unknown }> {
     const { retry, signal } = this.#options
     try {
       // A part that waits for something else than the signal is waited for no longer than the crawl lasts.
-      await abortable(signal, this.#fetch(job, target))
+      await abortable(signal, this.#fetch(lease, target, children))
       return { outcome: { state: 'done' } }
     } catch (cause) {
       if (isCrawlError(cause, 'storage')) throw cause
-      return { outcome: outcomeOf(cause, job.lease, retry, signal.aborted), cause }
+      return { outcome: outcomeOf(cause, lease, retry, signal.aborted), cause }
     }
   }
 
-  async #fetch({ lease, visit }: Job, target: RedirectTarget): Promise<void> {
+  async #fetch(lease: Lease, target: RedirectTarget, children: NewRequest[]): Promise<void> {
     const { downloader, harvester, scraper, onResponse } = this.#options
-    const { request } = lease
-    if (await this.#isKept(lease, visit)) return
+    const { request, visit } = lease
+    if (await this.#isKept(lease)) return
     const response = await downloader.fetch(request, visit)
     onResponse(response)
     if (response.isImage()) await harvester.harvest(response, lease)
     else if (response.isPage()) {
       target.claim(response)
-      await scraper.scrape(response)
+      await scraper.scrape(response, children)
     }
   }
 
   /** True when an earlier try was not lived to be settled, but its row was committed. */
-  async #isKept({ request, attempt, interruptions }: Lease, visit: Visit): Promise<boolean> {
+  async #isKept({ request, visit, attempt, interruptions }: Lease): Promise<boolean> {
     if (request.kind !== 'image' || attempt + interruptions === 1) return false
     try {
       const isSettled = await this.#options.harvester.isSettled(request.item?.url ?? request.url)
@@ -104,26 +104,31 @@ export class Worker {
     }
   }
 
-  /** The next candidate of an image that can't be had is stored before its refusal, and that before the lease ends. */
-  async #settle(lease: Lease, outcome: Outcome, target: RedirectTarget): Promise<void> {
+  /**
+   * The row of the next candidate of an image that can't be had is stored before its refusal, and that before the lease
+   * ends. What a page has led to is added as the page ends, in one transaction; a page that is tried again yields it again.
+   */
+  async #settle(lease: Lease, outcome: Outcome, target: RedirectTarget, children: NewRequest[]): Promise<void> {
     const { frontier, store } = this.#options
     const { request } = lease
     const refusal = request.kind === 'image' ? refusalOf(request.item?.url ?? request.url, outcome, lease.attempt) : undefined
     if (refusal !== undefined) {
-      if (refusal.status === 'failed') await this.#addFallback(request)
+      if (refusal.status === 'failed') await this.#addFallback(request, children)
       await store.refuse(refusal)
     }
-    const met = outcome.state === 'done' ? target.fingerprint : undefined
-    await frontier.settle([{ lease, outcome, ...(met === undefined ? {} : { met }) }])
+    const met = outcome.state === 'done' ? target.met : undefined
+    await frontier.settle([{ lease, outcome, children, ...(met === undefined ? {} : { met }) }])
   }
 
-  async #addFallback(request: Request): Promise<void> {
-    const { frontier, store, site, scheduler } = this.#options
+  async #addFallback(request: Request, children: NewRequest[]): Promise<void> {
+    const { admission, store, site } = this.#options
     const fallback = request.item === undefined ? undefined : nextFallback(request.item)
     if (fallback === undefined) return
     const { wanted } = await findCandidates(store, [fallback], site)
-    await frontier.add(wanted.map((item) => request.with({ url: item.url, item })))
-    scheduler.added()
+    for (const item of wanted) {
+      const admitted = admission.admit(request.with({ url: item.url, item }))
+      if (admitted !== undefined) children.push(admitted)
+    }
   }
 
   /** A lease that can't be given back is taken back by the next start. */

@@ -1,54 +1,66 @@
 import type Database from 'libsql'
-import { isCrawlError } from '../errors.ts'
+import { isCrawlError, messageOf, StorageError } from '../errors.ts'
 import { Request } from '../http/request.ts'
 import type { Log } from '../log.ts'
-import { lockFrontier, openDatabase, prepareStatements, removeDatabase, state, type Statements } from './embedded-schema.ts'
-import { FingerprintTable, halves } from './fingerprint-table.ts'
-import type { Demand, Frontier, FrontierCounts, Lease, Leased, Outcome, OutcomeCount, Settlement, SlotPause } from './frontier.ts'
-import { GroupCommit, storageError } from './group-commit.ts'
+import type { Slots, Visit } from '../slots/slots.ts'
+import { storageError } from './failure.ts'
+import type { DistinctCount, Frontier, FrontierCounts, Lease, Leased, NewRequest, Outcome, OutcomeCount, Settlement } from './frontier.ts'
+import { GroupCommit } from './group-commit.ts'
+import { Job } from './job.ts'
+import { lockFrontier, type FrontierLock } from './lock.ts'
+import { openFile } from './open-file.ts'
+import { OutcomeCounts } from './outcome-counts.ts'
+import { Queues } from './queues.ts'
+import type { Row } from './read-ahead.ts'
+import { Seen, type SeenOptions } from './seen.ts'
+import { keepSlot, nameSlots, readSlots } from './slot-rows.ts'
+import { prepareStatements, state, type Statements } from './tables.ts'
+import { Writes, type SeenValues } from './writes.ts'
 
 export interface EmbeddedFrontierOptions {
   /** The SQLite file. */
   readonly path: string
-  /** Computes what tells requests apart. */
-  readonly fingerprint: (request: Request) => string
   /** Begin a new run even if the last one has not ended. */
   readonly fresh: boolean
+  /** Politeness: what may be visited when. What it has learned is kept here and given back at the start. */
+  readonly slots: Slots
+  readonly dupeFilter: SeenOptions['dupeFilter'] & { readonly bits: 64 | 128 }
+  /** Of requests of one priority at one host: found first goes first (`breadth`), or found last (`depth`). */
+  readonly order: 'breadth' | 'depth'
+  /** `full`: what is committed survives a power cut. */
+  readonly synchronous: 'normal' | 'full'
+  /** Which of two requests at one host goes first. */
+  readonly priorityOf: (request: Request) => number
+  /** The settings that tell requests apart, by path: a change is noticed when the run is resumed. */
+  readonly identity: Readonly<Record<string, unknown>>
   readonly log: Log
   /** Ends the waiting for a disk that is full. */
   readonly signal: AbortSignal
   readonly outageMs: number
 }
 
-interface Row {
-  readonly seq: number
-  readonly attempts: number
-  readonly patience: number
-  readonly interruptions: number
-  readonly body: string
-}
-
 interface HeldLease extends Lease {
   readonly seq: number
+  /** The slot in whose line it was. */
+  readonly slot: string
 }
 
 /** The frontier of one process, in one SQLite file. Known fingerprints, slots and counts are answered from memory. */
 export class EmbeddedFrontier implements Frontier {
-  readonly resumed: boolean
-  readonly started: boolean
+  readonly job: Job
   readonly givenUp: readonly Request[]
   readonly #options: EmbeddedFrontierOptions
   readonly #database: Database.Database
+  readonly #writes: Writes
   readonly #commits: GroupCommit
   readonly #statements: Statements
-  readonly #unlock: () => void
-  readonly #seen = new FingerprintTable()
-  /** How many requests are pending in each slot, the slot that has waited longest first. */
-  readonly #pending = new Map<string, number>()
+  readonly #lock: FrontierLock
+  readonly #seen: Seen
+  readonly #queues: Queues
   readonly #leased = new Map<string, HeldLease>()
-  readonly #pauses = new Map<string, number>()
-  readonly #outcomes = new Map<string, OutcomeCount>()
-  #pendingTotal = 0
+  readonly #outcomes = new OutcomeCounts()
+  readonly #unwatch: () => void
+  #lastSeq: number
   #delayed = 0
   #failed = 0
   #suspects = 0
@@ -56,241 +68,271 @@ export class EmbeddedFrontier implements Frontier {
 
   /** @throws StorageError when the file can't be used, or another process uses it. */
   constructor(options: EmbeddedFrontierOptions) {
+    const { path, slots, log, dupeFilter } = options
     this.#options = options
-    this.#unlock = lockFrontier(options.path)
+    this.#lock = lockFrontier(path)
     let database: Database.Database | undefined
     try {
-      database = openDatabase(options.path)
-      let marks = readMarks(database)
-      if (options.fresh || marks.has('ended')) {
-        database.close()
-        removeDatabase(options.path)
-        database = openDatabase(options.path)
-        marks = new Set()
-      }
+      database = openFile({ ...options, wasAbandoned: this.#lock.wasAbandoned })
       this.#database = database
-      this.resumed = marks.has('begun')
-      this.started = marks.has('started')
       this.#statements = prepareStatements(database)
-      this.#commits = new GroupCommit({ ...options, database })
-      this.#statements.mark.run('begun', new Date().toISOString())
+      this.#writes = new Writes(this.#statements)
+      this.#commits = new GroupCommit({ ...options, database, writes: this.#writes })
+      this.job = new Job({ database, statements: this.#statements, bits: dupeFilter.bits, identity: options.identity })
+      this.#seen = new Seen({ database, statements: this.#statements, bits: this.job.bits, dupeFilter, onGrown: (message) => log.warn({ path }, message) })
+      this.#queues = new Queues({ slots, read: (slot, limit) => this.#select(slot, limit), isLastFirst: options.order === 'depth' })
+      this.#lastSeq = (this.#statements.lastSeq.get() as { seq: number | null }).seq ?? 0
       this.givenUp = this.#takeBackLeases()
+      nameSlots(database, slots)
+      slots.restore(readSlots(database))
       this.#load()
     } catch (error) {
       database?.close()
-      this.#unlock()
-      throw isCrawlError(error) ? error : storageError(error, options.path)
+      this.#lock.release()
+      throw isCrawlError(error) ? error : storageError(error, path)
     }
-  }
-
-  has(fingerprint: string): boolean {
-    const [high, low] = halves(fingerprint)
-    return this.#seen.has(high, low)
-  }
-
-  async add(requests: readonly Request[]): Promise<number> {
-    const rows = requests.map((request) => ({ request, fingerprint: halves(this.#options.fingerprint(request)), body: JSON.stringify(request) }))
-    const added: (() => void)[] = []
-    for (const { request, fingerprint, body } of rows) {
-      const [high, low] = fingerprint
-      const isNew = this.#seen.add(high, low)
-      if (!isNew && !request.dontFilter) continue
-      added.push(() => {
-        if (isNew) this.#statements.insertSeen.run(high, low)
-        this.#statements.insert.run(request.slot, request.priority, body)
+    this.#unwatch = slots.onMemory((memory) => {
+      this.#write(() => keepSlot(this.#statements, memory)).catch((error: unknown) => {
+        log.error({ slot: memory.slot, error }, `what was learned of ${memory.slot} could not be kept: ${messageOf(error)}`)
       })
-      this.#changePending(request.slot, 1)
-    }
-    if (added.length > 0) await this.#commits.apply(() => added.forEach((write) => write()))
-    return added.length
+    })
   }
 
-  async lease(demand: Demand): Promise<Leased> {
+  get hasImports(): boolean {
+    return this.#seen.hasImports
+  }
+
+  has(fingerprint: string, url: string): boolean {
+    return this.#seen.has(fingerprint, url)
+  }
+
+  hasImported(sha1: string): boolean {
+    return this.#seen.hasImported(sha1)
+  }
+
+  async add(requests: readonly NewRequest[]): Promise<number> {
+    return this.#commit(requests)
+  }
+
+  async seedFrom(requests: readonly NewRequest[], position: number): Promise<number> {
+    return this.#commit(requests, () => this.#writes.run(() => this.job.markPosition(position)))
+  }
+
+  async lease(limit: number): Promise<Leased> {
     if (this.#commits.away) return { leases: [], waitMs: 250 }
-    const now = Date.now()
-    this.#promoteDue(now)
     const leases: HeldLease[] = []
-    for (const slot of this.#pending.keys()) {
-      if (leases.length >= demand.limit || this.#commits.away) break
-      if (!demand.fullSlots.has(slot) && (this.#pauses.get(slot) ?? 0) <= now) {
-        this.#leaseFrom(slot, Math.min(demand.perSlot, demand.limit - leases.length), leases)
+    try {
+      this.#promoteDue(Date.now())
+      while (leases.length < limit && !this.#commits.away) {
+        const next = this.#queues.take()
+        if (next === undefined) break
+        const { row, visit } = next
+        // The mark is committed with what comes next; it only tells a later start that this request was begun.
+        if (this.#hold(row, visit, leases)) void this.#commits.apply(() => this.#writes.lease(row.seq)).catch(() => undefined)
       }
+      let opensAt = this.#queues.nextAt()
+      if (this.#suspects > 0 && this.#queues.size === 0 && this.#leased.size === 0) opensAt = this.#leaseSuspect(leases)
+      return { leases, waitMs: Math.max(1, Math.min(opensAt, this.#delayed === 0 ? Infinity : this.#nextDue) - Date.now()) }
+    } catch (error) {
+      throw isCrawlError(error) ? error : storageError(error, this.#options.path)
     }
-    for (const { request } of leases) this.#moveToEnd(request.slot)
-    if (this.#suspects > 0 && this.#pendingTotal === 0 && this.#leased.size === 0) this.#leaseSuspect(demand, leases)
-    return { leases, waitMs: this.#delayed === 0 ? Infinity : Math.max(1, this.#nextDue - now) }
   }
 
   async settle(settlements: readonly Settlement[]): Promise<void> {
-    const writes: (() => void)[] = []
-    for (const { lease, outcome, met } of settlements) {
+    const requests: NewRequest[] = []
+    const ends: (() => void)[] = []
+    for (const { lease, outcome, children = [], met } of settlements) {
       const held = this.#leased.get(lease.id)
       if (held === undefined) continue
       this.#leased.delete(lease.id)
-      const [high, low] = met === undefined ? [0, 0] : halves(met)
-      const isNew = met !== undefined && this.#seen.add(high, low)
-      writes.push(() => {
-        if (isNew) this.#statements.insertSeen.run(high, low)
-        this.#write(held, outcome)
+      requests.push(...children)
+      const seen = met === undefined ? undefined : this.#seen.add(met.fingerprint, met.url)
+      ends.push(() => {
+        if (seen !== undefined) this.#writes.insertSeen(seen)
+        this.#end(held, outcome)
       })
       this.#account(held, outcome)
     }
-    if (writes.length > 0) await this.#commits.apply(() => writes.forEach((write) => write()))
-  }
-
-  async pauseSlot(slot: string, until: number): Promise<void> {
-    this.#pauses.set(slot, until)
-    await this.#commits.apply(() => this.#statements.pause.run(slot, until))
-  }
-
-  pauses(): readonly SlotPause[] {
-    const now = Date.now()
-    for (const [slot, until] of this.#pauses) if (until <= now) this.#pauses.delete(slot)
-    return [...this.#pauses].map(([slot, until]) => ({ slot, until }))
+    if (ends.length > 0) await this.#commit(requests, () => ends.forEach((end) => end()))
   }
 
   counts(): FrontierCounts {
-    return { pending: this.#pendingTotal + this.#delayed + this.#suspects, delayed: this.#delayed, leased: this.#leased.size, failed: this.#failed }
+    return { pending: this.#queues.size + this.#delayed + this.#suspects, delayed: this.#delayed, leased: this.#leased.size, failed: this.#failed }
   }
 
   outcomes(): readonly OutcomeCount[] {
-    return [...this.#outcomes.values()]
+    return this.#outcomes.list()
   }
 
-  async mark(mark: 'started' | 'ended'): Promise<void> {
-    await this.#commits.apply(() => this.#statements.mark.run(mark, new Date().toISOString()))
+  distinct(): DistinctCount {
+    return this.#seen.distinct()
+  }
+
+  async markStarted(): Promise<void> {
+    await this.#write(() => this.job.markStarted())
+  }
+
+  async end(reason: string, isComplete: boolean): Promise<void> {
+    await this.#write(() => this.job.markEnd(reason, isComplete))
   }
 
   async close(): Promise<void> {
+    this.#options.slots.flush()
+    this.#unwatch()
+    this.#queues.close()
     try {
       await this.#commits.close()
     } finally {
       this.#database.close()
-      this.#unlock()
+      this.#lock.release()
     }
+  }
+
+  /** Adds the requests that are new in one transaction with what else is to be written. Answers how many were new. */
+  async #commit(requests: readonly NewRequest[], prepare = (): void => {}): Promise<number> {
+    const { order, priorityOf, slots } = this.#options
+    const rows: { seen: SeenValues | undefined; seq: number; slot: string; priority: number; body: string; fingerprint: string }[] = []
+    for (const { request, fingerprint } of requests) {
+      const seen = this.#seen.add(fingerprint, request.url)
+      if (seen === undefined && !request.dontFilter) continue
+      const seq = order === 'breadth' ? ++this.#lastSeq : -++this.#lastSeq
+      const slot = slots.nameOf(request.slot)
+      const priority = priorityOf(request)
+      rows.push({ seen, seq, slot, priority, body: JSON.stringify(request), fingerprint })
+      this.#queues.add(slot, priority)
+    }
+    const expire = rows.length > 0 ? this.#seen.expire() : undefined
+    await this.#commits.apply(() => {
+      for (const { seen, seq, slot, priority, body } of rows) {
+        if (seen !== undefined) this.#writes.insertSeen(seen)
+        this.#writes.insert(seq, slot, priority, body)
+      }
+      prepare()
+      if (expire !== undefined) this.#writes.run(expire)
+    })
+    for (const { fingerprint } of rows) this.#seen.written(fingerprint)
+    return rows.length
+  }
+
+  #write(write: () => void): Promise<void> {
+    return this.#commits.apply(() => this.#writes.run(write))
+  }
+
+  /** Reads after what has been written: nothing that was leased or has ended is seen as pending. */
+  #select(slot: string, limit: number): Row[] {
+    this.#commits.flush()
+    if (this.#commits.away) return []
+    const rows = this.#statements.select.all(slot, limit) as Row[]
+    if (rows.length > 0) return rows
+    throw new StorageError(`The frontier ${this.#options.path} has lost requests for ${slot}: it was changed while the crawl ran. Run the same command again.`)
   }
 
   /** A lease that is there at the start belongs to a process that ended without settling it. */
   #takeBackLeases(): Request[] {
+    const poison: Request[] = []
     this.#database.exec('begin immediate')
     this.#statements.countInterruption.run()
-    const poison = (this.#statements.poison.all() as Row[]).map((row) => this.#hold(row))
-    for (const lease of poison) this.#write(lease, { state: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched' })
+    for (const row of this.#statements.poison.all() as Row[]) {
+      const request = this.#read(row)
+      if (request === undefined) continue
+      poison.push(request)
+      this.#end({ seq: row.seq, request }, { state: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched' })
+    }
+    this.#writes.flush()
     this.#statements.takeBack.run()
     this.#database.exec('commit')
-    this.#leased.clear()
-    return poison.map(({ request }) => request)
+    return poison
   }
 
   #load(): void {
-    for (const row of this.#database.prepare('select high, low from seen').raw().iterate()) {
-      const [high, low] = row as [number, number]
-      this.#seen.add(high, low)
-    }
-    for (const outcome of this.#database.prepare('select kind, state, reason, count from outcome').all() as OutcomeCount[]) {
-      this.#outcomes.set(outcomeKey(outcome), outcome)
-    }
-    for (const { slot, until } of this.#database.prepare('select slot, until from pause').all() as SlotPause[]) {
-      this.#pauses.set(slot, until)
-    }
-    this.#loadPending()
-  }
-
-  #loadPending(): void {
-    this.#pending.clear()
-    this.#pendingTotal = 0
-    for (const { slot, count } of this.#statements.pendingBySlot.all() as { slot: string; count: number }[]) this.#changePending(slot, count)
+    this.#outcomes.load(this.#database)
+    for (const { slot, count } of this.#statements.pendingBySlot.all() as { slot: string; count: number }[]) this.#queues.putBack(slot, count)
     const held = this.#statements.held.all() as { state: number; count: number; due: number }[]
-    this.#failed = held.find((row) => row.state === state.failed)?.count ?? 0
     const delayed = held.find((row) => row.state === state.delayed)
     this.#delayed = delayed?.count ?? 0
-    this.#suspects = held.find((row) => row.state === state.suspect)?.count ?? 0
     this.#nextDue = delayed?.due ?? Infinity
+    this.#failed = held.find((row) => row.state === state.failed)?.count ?? 0
+    this.#suspects = held.find((row) => row.state === state.suspect)?.count ?? 0
   }
 
   #promoteDue(now: number): void {
     if (this.#delayed === 0 || this.#nextDue > now) return
+    this.#commits.flush()
+    if (this.#commits.away) return
     const due = this.#statements.dueBySlot.all(now) as { slot: string; count: number }[]
-    void this.#commits.apply(() => this.#statements.promote.run(now)).catch(() => undefined)
+    void this.#write(() => this.#statements.promote.run(now)).catch(() => undefined)
+    this.#commits.flush()
     for (const { slot, count } of due) {
-      this.#changePending(slot, count)
+      this.#queues.putBack(slot, count)
       this.#delayed -= count
     }
     this.#nextDue = (this.#statements.nextDue.get() as { due: number | null }).due ?? Infinity
   }
 
-  #leaseFrom(slot: string, limit: number, leases: HeldLease[]): void {
-    const rows = this.#statements.select.all(slot, limit) as Row[]
-    for (const row of rows) {
-      leases.push(this.#hold(row))
-      // The mark is committed with what comes next; it only tells a later start that this request was begun.
-      void this.#commits.apply(() => this.#statements.lease.run(row.seq)).catch(() => undefined)
-    }
-    this.#changePending(slot, -rows.length)
-  }
-
-  /** One of the requests that may be what ends the process, when nothing else is in progress. */
-  #leaseSuspect({ fullSlots }: Demand, leases: HeldLease[]): void {
+  /** One of the requests that may be what ends the process, when nothing else is in progress. Else answers when one may be visited. */
+  #leaseSuspect(leases: HeldLease[]): number {
+    const { slots } = this.#options
+    let opensAt = Infinity
+    this.#commits.flush()
     for (const row of this.#statements.suspects.all() as Row[]) {
-      const lease = this.#hold(row)
-      if (fullSlots.has(lease.request.slot)) {
-        this.#leased.delete(lease.id)
+      const visit = slots.tryEnter(row.slot)
+      if (visit === undefined) {
+        opensAt = Math.min(opensAt, slots.readyAt(row.slot))
         continue
       }
-      leases.push(lease)
       this.#suspects--
-      void this.#commits.apply(() => this.#statements.leaseAlone.run(row.seq)).catch(() => undefined)
-      return
+      if (this.#hold(row, visit, leases)) void this.#write(() => this.#statements.leaseAlone.run(row.seq)).catch(() => undefined)
+      return Infinity
     }
+    return opensAt
   }
 
-  #hold({ seq, attempts, patience, interruptions, body }: Row): HeldLease {
-    const request = Request.fromJSON(JSON.parse(body))
-    const lease: HeldLease = { id: `${seq}.${attempts}.${patience}`, seq, request, attempt: attempts + 1, patience, interruptions }
+  #hold(row: Row, visit: Visit, leases: HeldLease[]): boolean {
+    const { seq, slot, attempts, patience, interruptions } = row
+    const request = this.#read(row)
+    if (request === undefined) {
+      visit.cancel()
+      return false
+    }
+    const lease: HeldLease = { id: `${seq}.${attempts}.${patience}`, seq, slot, request, visit, attempt: attempts + 1, patience, interruptions }
     this.#leased.set(lease.id, lease)
-    return lease
+    leases.push(lease)
+    return true
   }
 
-  #write({ seq, request }: HeldLease, outcome: Outcome): void {
-    const statements = this.#statements
-    if (outcome.state === 'released') statements.release.run(seq)
-    else {
-      if (outcome.state === 'retry') statements.delay.run(Date.now() + outcome.afterMs, outcome.counted ? 1 : 0, outcome.counted ? 0 : 1, outcome.reason, seq)
-      else if (outcome.state === 'failed') statements.fail.run(outcome.reason, outcome.message ?? null, seq)
-      else statements.remove.run(seq)
-      statements.countOutcome.run(request.kind, outcome.state, 'reason' in outcome ? outcome.reason : '')
+  /** A row that can't be read, in a file that was damaged, fails by itself. */
+  #read({ seq, body }: Row): Request | undefined {
+    try {
+      return Request.fromJSON(JSON.parse(body))
+    } catch (error) {
+      const outcome = { state: 'failed', reason: 'unreadable', message: messageOf(error) } as const
+      const lease = { seq, request: { kind: 'page' } } as const
+      this.#options.log.error({ seq, error }, `a request of the frontier ${this.#options.path} can't be read: ${messageOf(error)}`)
+      void this.#commits.apply(() => this.#end(lease, outcome)).catch(() => undefined)
+      this.#account({ ...lease, slot: '' }, outcome)
+      return undefined
     }
   }
 
-  #account({ request }: HeldLease, outcome: Outcome): void {
-    if (outcome.state === 'released') return this.#changePending(request.slot, 1)
+  #end({ seq, request }: Pick<HeldLease, 'seq'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): void {
+    const { release, delay, fail } = this.#statements
+    if (outcome.state === 'released') return this.#writes.run(() => release.run(seq))
+    if (outcome.state === 'retry') {
+      const due = Date.now() + outcome.afterMs
+      const [counted, uncounted] = outcome.counted ? [1, 0] : [0, 1]
+      this.#writes.run(() => delay.run(due, counted, uncounted, outcome.reason, seq))
+    } else if (outcome.state === 'failed') this.#writes.run(() => fail.run(outcome.reason, outcome.message ?? null, seq))
+    else this.#writes.remove(seq)
+    this.#writes.countOutcome(request.kind, outcome.state, 'reason' in outcome ? outcome.reason : '')
+  }
+
+  #account({ slot, request }: Pick<HeldLease, 'slot'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): void {
+    if (outcome.state === 'released') return this.#queues.putBack(slot)
     if (outcome.state === 'failed') this.#failed++
     if (outcome.state === 'retry') {
       this.#delayed++
       this.#nextDue = Math.min(this.#nextDue, Date.now() + outcome.afterMs)
     }
-    const counted = { kind: request.kind, state: outcome.state, reason: 'reason' in outcome ? outcome.reason : '' }
-    const key = outcomeKey(counted)
-    this.#outcomes.set(key, { ...counted, count: (this.#outcomes.get(key)?.count ?? 0) + 1 })
-  }
-
-  #changePending(slot: string, by: number): void {
-    const count = (this.#pending.get(slot) ?? 0) + by
-    this.#pendingTotal += by
-    if (count > 0) this.#pending.set(slot, count)
-    else this.#pending.delete(slot)
-  }
-
-  #moveToEnd(slot: string): void {
-    const count = this.#pending.get(slot)
-    if (count === undefined) return
-    this.#pending.delete(slot)
-    this.#pending.set(slot, count)
+    this.#outcomes.add(request.kind, outcome)
   }
 }
-
-function readMarks(database: Database.Database): Set<string> {
-  return new Set((database.prepare('select name from meta').all() as { name: string }[]).map(({ name }) => name))
-}
-
-const outcomeKey = (outcome: Omit<OutcomeCount, 'count'>): string => `${outcome.kind}\n${outcome.state}\n${outcome.reason}`

@@ -1,10 +1,22 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { isAlive } from '../is-alive.ts'
 import Database from 'libsql'
-import { isCrawlError, messageOf, StorageError } from '../errors.ts'
-import { state } from './embedded-schema.ts'
-import type { OutcomeCount, SlotPause } from './frontier.ts'
+import { isCrawlError } from '../errors.ts'
+import { storageError, unusable } from './failure.ts'
+import type { OutcomeCount } from './frontier.ts'
+import { runningProcess } from './lock.ts'
+import { fileSuffixes } from './open-file.ts'
+import { applicationId, readMeta, state, version } from './tables.ts'
+
+/** A pause that a host has asked for. */
+export interface SlotPause {
+  readonly slot: string
+  /** ms since 1970. */
+  readonly until: number
+}
+
+/** How many requests were given up for one reason. */
+export type FailureCount = Omit<OutcomeCount, 'state'>
 
 /** What a frontier's file holds, read from beside: of a run that is going on, that was stopped, or that has ended. */
 export interface FrontierInspection {
@@ -14,8 +26,14 @@ export interface FrontierInspection {
   readonly begunAt: number
   /** ms since 1970; undefined for a run that has not ended. */
   readonly endedAt: number | undefined
+  /** How the last process ended its part of it, such as `limit` or `finished`; undefined while it runs, or when it was killed. */
+  readonly ending: string | undefined
   /** When it was written last, ms since 1970. */
   readonly writtenAt: number
+  /** Of its files. */
+  readonly bytes: number
+  /** Different requests that it has met. */
+  readonly met: number
   /** Ready, or held by the process that runs it. */
   readonly pending: number
   /** Waiting for a later time. */
@@ -23,7 +41,7 @@ export interface FrontierInspection {
   /** ms since 1970 when the first of the delayed ones comes due. */
   readonly nextDueAt: number | undefined
   /** Given up and kept, by kind and reason. */
-  readonly failures: readonly Omit<OutcomeCount, 'state'>[]
+  readonly failures: readonly FailureCount[]
   readonly outcomes: readonly OutcomeCount[]
   /** Hosts that have asked for a pause that isn't over. */
   readonly pauses: readonly SlotPause[]
@@ -35,17 +53,43 @@ export interface FrontierInspection {
  * @throws StorageError when it can't be read or is no frontier.
  */
 export function inspectFrontier(path: string): FrontierInspection | undefined {
-  if (!existsSync(path)) return undefined
+  return existsSync(path) ? readFrom(path, (database) => read(database, path)) : undefined
+}
+
+/**
+ * How many fingerprints were imported for a run that has not begun. Undefined when `path` holds something else in which
+ * `inspectFrontier` finds no run: one of another version that has ended.
+ * @throws StorageError when it can't be read or is no frontier.
+ */
+export function countPrepared(path: string): number | undefined {
+  return readFrom(path, (database) => {
+    if (isEmpty(database)) return 0
+    if (!isOwn(database, path) || readMeta(database).has('begun')) return undefined
+    const { count } = database.prepare('select (select count(*) from seen) + (select count(*) from imported) as count').get() as { count: number }
+    return count
+  })
+}
+
+/** Requests that were given up, by kind and reason; only those with `reason` when it is given. */
+export function countFailures(database: Database.Database, reason: string | null = null): FailureCount[] {
+  const kind = `coalesce(case when json_valid(body) then body ->> 'kind' end, 'page')`
+  const select = `select ${kind} as kind, coalesce(reason, '') as reason, count(*) as count from request where state = ${state.failed} and coalesce(?, reason) is reason group by 1, 2`
+  return database.prepare(select).all([reason]) as FailureCount[]
+}
+
+/** Reads a frontier's file by `read`, from one moment of a run that may go on. */
+export function readFrom<Result>(path: string, read: (database: Database.Database) => Result): Result {
   try {
     const database = openReadOnly(path)
     try {
-      return read(database, path)
+      database.exec('begin')
+      return read(database)
     } finally {
       database.close()
     }
   } catch (cause) {
     if (isCrawlError(cause)) throw cause
-    throw new StorageError(`The frontier ${path} can't be read: ${messageOf(cause)}.`, { cause })
+    throw storageError(cause, path)
   }
 }
 
@@ -58,42 +102,56 @@ export function openReadOnly(path: string): Database.Database {
 
 function read(database: Database.Database, path: string): FrontierInspection | undefined {
   const all = <Row>(sql: string, ...values: unknown[]) => database.prepare(sql).all(...values) as Row[]
-  // One moment of a crawl that goes on.
-  database.exec('begin')
-  const marks = new Map(all<{ name: string; value: string }>('select name, value from meta').map(({ name, value }) => [name, Date.parse(value)]))
-  const begunAt = marks.get('begun')
-  if (begunAt === undefined) return undefined
+  if (isEmpty(database)) return undefined
+  const meta = isOwn(database, path) ? readMeta(database) : undefined
+  const begun = meta?.get('begun')
+  if (meta === undefined || begun === undefined) return undefined
+  const ended = meta.get('ended')
+  const ending = meta.get('ending')
   const counts = all<{ state: number; count: number; due: number }>('select state, count(*) as count, min(due) as due from request group by state')
   const countOf = (...states: number[]) => counts.reduce((sum, row) => sum + (states.includes(row.state) ? row.count : 0), 0)
   return {
     process: runningProcess(path),
-    begunAt,
-    endedAt: marks.get('ended'),
+    begunAt: Date.parse(begun),
+    endedAt: ended === undefined ? undefined : Date.parse(ended),
+    ending: ending === undefined ? undefined : (JSON.parse(ending) as { reason: string }).reason,
     writtenAt: writtenAt(path),
+    bytes: fileSuffixes.reduce((sum, suffix) => sum + (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0), 0),
+    met: all<{ last: number | null }>('select max(n) as last from seen')[0]?.last ?? 0,
     pending: countOf(state.pending, state.leased, state.suspect, state.alone),
     delayed: countOf(state.delayed),
     nextDueAt: counts.find((row) => row.state === state.delayed)?.due,
-    failures: all(`select coalesce(body ->> 'kind', 'page') as kind, coalesce(reason, '') as reason, count(*) as count from request where state = ${state.failed} group by 1, 2`),
+    failures: countFailures(database),
     outcomes: all('select kind, state, reason, count from outcome'),
-    pauses: all('select slot, until from pause where until > ?', Date.now()),
+    pauses: all('select slot, paused_until as until from slot where paused_until > ?', Date.now()),
   }
 }
 
-/** An empty log tells nothing: a reader may have made it. */
-function writtenAt(path: string): number {
+/**
+ * When a frontier was written last, ms since 1970.
+ * @throws an error of the file system when there is none.
+ */
+export function writtenAt(path: string): number {
+  // An empty log tells nothing: a reader may have made it.
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
   return Math.max(statSync(path).mtimeMs, log === undefined || log.size === 0 ? 0 : log.mtimeMs)
 }
 
-/** The process that a frontier's file names as its own, unless it has ended: a number may be given to another process. */
-export function runningProcess(path: string): number | undefined {
-  if (!existsSync(`${path}.pid`) || !existsSync(`${path}.lock`)) return undefined
-  const id = Number(readFileSync(`${path}.pid`, 'utf8'))
-  return id > 0 && isAlive(id) && holdsLock(`${path}.lock`) ? id : undefined
+/** A file whose process ended before it had made the tables. */
+function isEmpty(database: Database.Database): boolean {
+  return pragma(database, 'application_id') === 0 && database.prepare('select 1 from sqlite_master').get() === undefined
 }
 
-/** Whether anybody holds a lock of this file, as Linux tells; elsewhere it can't be asked without taking it, and is assumed. */
-function holdsLock(path: string): boolean {
-  if (!existsSync('/proc/locks')) return true
-  return readFileSync('/proc/locks', 'utf8').includes(`:${statSync(path).ino} `)
+const pragma = (database: Database.Database, name: string): unknown => (database.prepare(`pragma ${name}`).raw().get() as unknown[])[0]
+
+/**
+ * False for a run of another version that has ended: the next one begins anew.
+ * @throws StorageError when it is no frontier, or one that only another version can go on with.
+ */
+export function isOwn(database: Database.Database, path: string): boolean {
+  if (pragma(database, 'application_id') !== applicationId) throw unusable(path, 'is a file of something else')
+  const found = pragma(database, 'user_version')
+  if (found === version) return true
+  if (readMeta(database).has('ended')) return false
+  throw unusable(path, `was made by another version of orbweaver (format ${found}, this one has ${version}): that one can go on with it`)
 }

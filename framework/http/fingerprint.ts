@@ -13,27 +13,42 @@ export interface Fingerprinted {
   readonly fingerprintHeaders: readonly string[]
 }
 
-const secondSeed = 0x9e3779b97f4a7c15n
+/** How fingerprints are made. */
+export interface FingerprintOptions extends CanonicalizeOptions {
+  /** 64 bits. A seed of a job's own keeps a site from making URLs that collide. Default 0. */
+  readonly seed?: bigint
+  /** 64: 16 hexadecimal digits; 128: 32. Default 128. */
+  readonly bits?: 64 | 128
+}
+
+/** What the seed of the second half is made of. */
+const golden = 0x9e3779b97f4a7c15n
+const mask = 0xffffffffffffffffn
 
 /**
- * 128-bit xxHash, as 32 hexadecimal digits, of method, canonical URL, body and the headers named: two requests with one
- * fingerprint are the same request. Cookies, priority and meta don't count.
+ * xxHash64 of method, canonical URL, body and the headers named, at 128 bits twice with different seeds: two requests with
+ * one fingerprint are the same request. Cookies, priority and meta don't count.
  */
-export function fingerprint(request: Fingerprinted, options: CanonicalizeOptions = {}): string {
+export function fingerprint(request: Fingerprinted, options: FingerprintOptions = {}): string {
   const head = `${request.method}\n${canonicalizeUrl(request.url, options)}\n`
   const headers = headersText(request)
-  if (headers === '' && (request.body === undefined || request.body.length === 0)) return hash(head)
-  return hash(Buffer.concat([Buffer.from(head + headers), Buffer.from('\n'), bytesOf(request.body)]))
+  if (headers === '' && (request.body === undefined || request.body.length === 0)) return hash(head, options)
+  return hash(Buffer.concat([Buffer.from(head + headers), Buffer.from('\n'), bytesOf(request.body)]), options)
 }
 
 /** The fingerprint of a plain GET, or of another method without a body, of a URL that is canonical already. */
-export function fingerprintOfUrl(canonicalUrl: string, method = 'GET'): string {
-  return hash(`${method}\n${canonicalUrl}\n`)
+export function fingerprintOfUrl(canonicalUrl: string, method = 'GET', options: FingerprintOptions = {}): string {
+  return hash(`${method}\n${canonicalUrl}\n`, options)
 }
 
-function hash(input: string | Uint8Array): string {
-  if (typeof input === 'string') return h64ToString(input, 0n) + h64ToString(input, secondSeed)
-  return hex(h64Raw(input, 0n)) + hex(h64Raw(input, secondSeed))
+/** The fingerprint of a text that somebody else has made of the request. */
+export function fingerprintOfText(text: string, kind: string, options: FingerprintOptions): string {
+  return hash(`text ${kind}\n${text}`, options)
+}
+
+function hash(input: string | Uint8Array, { seed = 0n, bits = 128 }: FingerprintOptions): string {
+  const hash64 = typeof input === 'string' ? (from: bigint) => h64ToString(input, from) : (from: bigint) => hex(h64Raw(input, from))
+  return bits === 64 ? hash64(seed) : hash64(seed) + hash64((seed + golden) & mask)
 }
 
 const hex = (value: bigint): string => value.toString(16).padStart(16, '0')

@@ -40,8 +40,8 @@ interface Leaf {
  * @throws SettingsError naming every wrong setting with its origin, its value and the nearest right name.
  */
 export function loadSettings(sources: SettingsSources): LoadedSettings {
-  const { downloaderMiddlewares, spiderMiddlewares, pipelines, ...project } = sources.project ?? {}
-  void [downloaderMiddlewares, spiderMiddlewares, pipelines]
+  const { downloaderMiddlewares, spiderMiddlewares, pipelines, requestFingerprint, ...project } = sources.project ?? {}
+  void [downloaderMiddlewares, spiderMiddlewares, pipelines, requestFingerprint]
   const layers: [origin: string, tree: Tree][] = [
     ['settings.ts', project as Tree],
     ['spider', (sources.spider ?? {}) as Tree],
@@ -55,7 +55,7 @@ export function loadSettings(sources: SettingsSources): LoadedSettings {
   const result = schema.safeParse(merged)
   if (!result.success) throw new SettingsError(result.error.issues.flatMap((issue) => describe(issue, merged, originOf)).join('\n'))
   const settings = deepFreeze(result.data)
-  const origins = leaves.map(({ path }) => ({ path, value: valueAt(settings, path), origin: originOf.get(path) ?? 'default' }))
+  const origins = leaves.map(({ path }) => ({ path, value: valueAt(settings, path), origin: originOf.get(path) ?? [...originOf].find(([name]) => name.startsWith(`${path}.`))?.[1] ?? 'default' }))
   return { settings, origins }
 }
 
@@ -127,8 +127,17 @@ function commandLineTree(values: Readonly<Record<string, string>>): Tree {
 
 function parseText(text: string, { kind }: Leaf): unknown {
   if (kind === 'text') return text
-  if (kind === 'list') return text.trim() === '' ? [] : text.split(',').map((part) => parseScalar(part.trim()))
-  return parseScalar(text)
+  if (kind === 'list' && !/^\s*\[/.test(text)) return text.trim() === '' ? [] : text.split(',').map((part) => parseScalar(part.trim()))
+  return /^\s*[[{]/.test(text) ? parseJson(text) : parseScalar(text)
+}
+
+/** What isn't JSON is refused as the value that it is, with its setting. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 function parseScalar(text: string): unknown {

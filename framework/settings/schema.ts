@@ -3,13 +3,39 @@ import { byteSize, duration } from './units.ts'
 
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
+/** What may be set for some hosts by name. */
+const hostSettings = z.strictObject({
+  concurrency: z.int().min(1).optional(),
+  delayMs: duration(0).optional(),
+  jitter: z.number().min(0).max(1).optional(),
+  perSecond: z.number().min(0).optional(),
+  burst: z.int().min(1).optional(),
+})
+
 /** Every setting, with its default: the type, the help, the variable names and the documentation are made from it. */
 export const schema = z.strictObject({
   concurrency: z.int().min(1).max(1000).default(32).describe('Requests in progress at once, from lease to settled.'),
   slot: section({
+    by: z.enum(['host', 'domain']).default('host').describe('What shares one delay: a host with its port, or a registrable domain with all its hosts.'),
     concurrency: z.int().min(1).default(2).describe('Requests at once to one host.'),
     delayMs: duration(0).default(500).describe('Between the starts of two requests to one host.'),
     jitter: z.number().min(0).max(1).default(0.25).describe('Each delay is changed by up to this share of it, at random.'),
+    perSecond: z.number().min(0).default(0).describe('Requests a second to one host, on average over bursts. 0: the delay alone.'),
+    burst: z.int().min(1).default(1).describe('Requests that may go out at once when a host has been idle; with perSecond.'),
+  }),
+  hosts: z.record(z.string().min(1), hostSettings).default({}).describe('Other values of `slot` for some hosts: `{ "*.example.com": { delayMs: "2s" } }`. The longest name that fits counts.'),
+  queue: section({
+    order: z.enum(['breadth', 'depth']).default('breadth').describe('Of requests of one priority at one host: found first goes first, or found last goes first.'),
+    priorities: z.array(z.strictObject({ url: z.string().min(1), priority: z.int() })).default([]).describe('Added to the priority of requests by URL: `{ url: "*/archive/*", priority: -10 }`. The first that fits counts; `/…` is matched with the path, else the whole URL.'),
+    synchronous: z.enum(['normal', 'full']).default('normal').describe('`full`: what is committed survives a power cut too, at some cost; `normal` survives any end of the process.'),
+  }),
+  dupeFilter: section({
+    kind: z.enum(['memory', 'disk', 'bloom', 'lossy-hyperloglog']).default('memory').describe('What tells known URLs: exact in memory, exact on disk, a Bloom filter, or a bank of HyperLogLogs that loses about 0.3 % of new URLs.'),
+    bits: z.union([z.literal(64), z.literal(128)]).default(64).describe('Length of a fingerprint. 64 loses 3 URLs of 10,000 million.'),
+    capacity: z.int().min(1_000).default(10_000_000).describe('URLs that a Bloom filter or a bank is made for. More make it grow, which is said.'),
+    errorRate: z.number().min(1e-9).max(0.1).default(0.001).describe('Share of new URLs that a Bloom filter at its capacity takes for known.'),
+    per: z.enum(['job', 'host']).default('job').describe('One Bloom filter for all, or one for each host, each of which grows with its host.'),
+    ttlMs: duration(0, 3650 * 86_400_000).default(0).describe('A URL met longer ago than this counts as new. 0: never.'),
   }),
   timeout: section({
     connectMs: duration(1).default(10_000).describe('For the connection, TLS included.'),
@@ -71,8 +97,10 @@ export const schema = z.strictObject({
   limits: section({
     images: z.int().min(0).default(0).describe('Stop after so many images have been kept. 0: no limit.'),
     pages: z.int().min(0).default(0).describe('Stop after so many pages. 0: no limit.'),
+    bytes: byteSize(0).default(0).describe('Stop after so many bytes have been received. 0: no limit.'),
+    errors: z.int().min(0).default(0).describe('Stop after so many requests have failed for good. 0: no limit.'),
     timeMs: duration(0).default(0).describe('Stop after so long. 0: no limit.'),
-    blockedMs: duration(0).default(900_000).describe('Stop when every host that is left has asked for a pause longer than this. 0: wait.'),
+    blockedMs: duration(0).default(900_000).describe('Stop when all that is left has to wait longer than this, for its host or its next try; the next run takes it up. 0: wait.'),
   }),
   expect: section({
     images: z.int().min(0).default(0).describe('Exit code 3 unless at least so many images are kept or known.'),

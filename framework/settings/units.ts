@@ -6,10 +6,10 @@ const bytesPerUnit: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6,
 /** Timers hold 2^31-1 ms, 24.8 days; of more they make 1 ms. */
 const maxDurationMs = 24 * 86_400_000
 
-/** Milliseconds: a number, or a text such as `250ms`, `30s`, `5m`, `2h`, `1d`. At most 24 days. */
-export function duration(min: number) {
+/** Milliseconds: a number, or a text such as `250ms`, `30s`, `5m`, `2h`, `1d`. At most 24 days, unless no timer waits for it. */
+export function duration(min: number, max = maxDurationMs) {
   const milliseconds = z.number({ error: 'must be milliseconds or a text such as 30s, 5m or 2h' }).min(min)
-  return z.preprocess((value) => parseUnit(value, msPerUnit), milliseconds.max(maxDurationMs, { error: 'must be at most 24 days' }))
+  return z.preprocess((value) => parseUnit(value, msPerUnit), milliseconds.max(max, { error: `must be at most ${max / 86_400_000} days` }))
 }
 
 /** Bytes: a number, or a text such as `500kB`, `5MB`, `1GiB`. */

@@ -29,6 +29,7 @@ const summary: RunSummary = {
   ],
   stats: { 'images/done': 44, 'images/downloaded': 40, 'images/dropped': 9, 'images/wireBytes': 39_000_000, 'pages/done': 1_234, 'pages/wireBytes': 1_000_000, 'dedupe/review': 2 },
   left: { pending: 0, delayed: 0, leased: 0, failed: 1 },
+  distinct: { count: 1_290, error: 0 },
   files: '/somewhere/data/images',
   database: 'postgresql://me@db.example:5432/pictures',
   frontier: '/somewhere/data/frontier/gallery.db',
@@ -49,6 +50,7 @@ images          40  downloaded, 38 MB
                  9  dropped: 9 too small
                  1  failed: 1 truncated
 requests         7  tried again: 7 http 429
+links        1,290  different URLs met
 rate      123 pages/s · 5.3 images/s · 4.0 MB/s · 40 MB received
 
 files     /somewhere/data/images
@@ -80,6 +82,13 @@ next      npx crawl status gallery  what has been kept
     assert.equal(firstLine({ reason: 'limit', limit: 'limits.images' }), 'gallery stopped by limits.images after 10 s, 12 requests left')
     assert.equal(firstLine({ reason: 'blocked' }), 'gallery stopped after 10 s: every host that is left asks for patience, 12 requests left')
     assert.match(renderReport({ ...summary, left, reason: 'stopped' }), /12 {2}left to do, 5 of them not before later/)
+  })
+
+  test('says until when a blocked run waits, and that a count of URLs is an estimate', () => {
+    const waitsUntil = new Date(2031, 0, 31, 14, 20).getTime()
+    const report = renderReport({ ...summary, reason: 'blocked', left: { pending: 12, delayed: 0, leased: 0, failed: 0 }, distinct: { count: 5_000_000, error: 0.00813 } }, { waitsUntil })
+    assert.match(report, /^ +12 {2}wait until 2031-01-31 14:20 or later: the next run takes them up$/m)
+    assert.match(report, /^links +5,000,000 {2}different URLs met, about: ± 0\.8 %$/m)
   })
 
   test('says it when no page could be read', () => {

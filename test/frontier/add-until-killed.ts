@@ -1,11 +1,10 @@
 /** Adds requests and prints how many were acknowledged, until it is killed. */
 import { Request } from 'orbweaver'
-import { EmbeddedFrontier } from '../../framework/frontier/embedded.ts'
-import { silentLog } from '../../framework/log.ts'
+import { open } from './open.ts'
 
-const path = process.argv[2] as string
-const frontier = new EmbeddedFrontier({ path, fresh: false, fingerprint: (request) => request.fingerprint, log: silentLog, signal: new AbortController().signal, outageMs: 0 })
+const frontier = open(process.argv[2] as string)
 for (let n = 0; ; n += 100) {
-  await frontier.add(Array.from({ length: 100 }, (_, index) => new Request(`http://a.example/${n + index}`)))
+  const requests = Array.from({ length: 100 }, (_, index) => new Request(`http://a.example/${n + index}`))
+  await frontier.add(requests.map((request) => ({ request, fingerprint: request.fingerprint })))
   process.stdout.write(`${n + 100}\n`)
 }

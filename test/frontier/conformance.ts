@@ -1,24 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Request } from 'orbweaver'
-import type { Demand, Frontier, Lease, Outcome } from '../../framework/frontier/frontier.ts'
+import type { Frontier, Lease, NewRequest, Outcome } from '../../framework/frontier/frontier.ts'
+import type { Slots } from '../../framework/slots/slots.ts'
 
 export interface OpenedFrontier {
   readonly frontier: Frontier
+  /** What it asks whether a host may be visited. */
+  readonly slots: Slots
   /** Opens what was left, as a later process would. The frontier before must not be used any more. */
   reopen(): Promise<OpenedFrontier>
   remove(): Promise<void>
 }
 
-const all: Demand = { limit: 100, perSlot: 100, fullSlots: new Set() }
 const page = (path: string, options = {}) => new Request(`http://a.example${path}`, options)
+const withFingerprint = (request: Request): NewRequest => ({ request, fingerprint: request.fingerprint.slice(0, 16) })
+const add = (frontier: Frontier, requests: Request[]): Promise<number> => frontier.add(requests.map(withFingerprint))
+const has = (frontier: Frontier, request: Request): boolean => frontier.has(withFingerprint(request).fingerprint, request.url)
+const pathOf = ({ request }: Lease): string => new URL(request.url).pathname
 
-async function leaseAll(frontier: Frontier, demand: Partial<Demand> = {}): Promise<Lease[]> {
-  return [...(await frontier.lease({ ...all, ...demand })).leases]
+async function leaseAll(frontier: Frontier, limit = 100): Promise<Lease[]> {
+  return [...(await frontier.lease(limit)).leases]
 }
 
 const settle = (frontier: Frontier, lease: Lease | undefined, outcome: Outcome): Promise<void> => {
   assert.ok(lease !== undefined)
+  lease.visit.end()
   return frontier.settle([{ lease, outcome }])
 }
 
@@ -37,43 +44,57 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
 
   describe(`frontier: ${name}`, () => {
     withFrontier('adding twice changes nothing', async ({ frontier }) => {
-      assert.equal(await frontier.add([page('/1'), page('/2'), page('/1#fragment')]), 2)
-      assert.equal(await frontier.add([page('/2')]), 0)
+      assert.equal(await add(frontier, [page('/1'), page('/2'), page('/1#fragment')]), 2)
+      assert.equal(await add(frontier, [page('/2')]), 0)
       assert.equal(frontier.counts().pending, 2)
-      assert.equal(frontier.has(page('/1').fingerprint), true)
-      assert.equal(frontier.has(page('/3').fingerprint), false)
+      assert.equal(has(frontier, page('/1')), true)
+      assert.equal(has(frontier, page('/3')), false)
+      assert.deepEqual(frontier.distinct(), { count: 2, error: 0 })
     })
 
     withFrontier('dontFilter adds what is known already', async ({ frontier }) => {
-      await frontier.add([page('/1')])
-      assert.equal(await frontier.add([page('/1', { dontFilter: true })]), 1)
+      await add(frontier, [page('/1')])
+      assert.equal(await add(frontier, [page('/1', { dontFilter: true })]), 1)
       assert.equal((await leaseAll(frontier)).length, 2)
     })
 
     withFrontier('a request comes back as it was put in', async ({ frontier }) => {
       const request = page('/x?b=1&a=é', { method: 'POST', body: 'q=1', headers: { 'x-a': 'b' }, callback: 'parseX', meta: { n: [1, null] }, depth: 4 })
-      await frontier.add([request])
+      await add(frontier, [request])
       const [lease] = await leaseAll(frontier)
       assert.deepEqual(lease?.request.toJSON(), request.toJSON())
     })
 
     withFrontier('higher priority first, then the order of finding', async ({ frontier }) => {
-      await frontier.add([page('/low', { priority: -1 }), page('/1'), page('/high', { priority: 5 }), page('/2')])
-      const leases = await leaseAll(frontier)
-      assert.deepEqual(leases.map(({ request }) => new URL(request.url).pathname), ['/high', '/1', '/2', '/low'])
+      await add(frontier, [page('/low', { priority: -1 }), page('/1'), page('/high', { priority: 5 }), page('/2')])
+      assert.deepEqual((await leaseAll(frontier)).map(pathOf), ['/high', '/1', '/2', '/low'])
     })
 
-    withFrontier('slots take turns, and a full one is passed over', async ({ frontier }) => {
-      await frontier.add([1, 2, 3].flatMap((n) => ['a', 'b', 'c'].map((host) => new Request(`http://${host}.example/${n}`))))
-      const first = await leaseAll(frontier, { perSlot: 1, limit: 2, fullSlots: new Set(['b.example']) })
-      assert.deepEqual(first.map(({ request }) => request.slot).sort(), ['a.example', 'c.example'])
-      const second = await leaseAll(frontier, { perSlot: 1, limit: 1 })
-      assert.deepEqual(second.map(({ request }) => request.slot), ['b.example'])
+    withFrontier('hosts take turns, and one that may not be visited is passed over', async ({ frontier, slots }) => {
+      await add(frontier, [1, 2, 3].flatMap((n) => ['a', 'b', 'c'].map((host) => new Request(`http://${host}.example/${n}`))))
+      slots.pauseUntil('b.example', Date.now() + 600_000)
+      const first = await leaseAll(frontier, 5)
+      assert.deepEqual(first.map(({ request }) => request.slot), ['a.example', 'c.example', 'a.example', 'c.example', 'a.example'])
+      assert.deepEqual(first.map(pathOf), ['/1', '/1', '/2', '/2', '/3'])
+      const { leases, waitMs } = await frontier.lease(5)
+      assert.deepEqual(leases.map(pathOf), ['/3'])
+      assert.ok(waitMs > 590_000 && waitMs <= 600_000)
+    })
+
+    withFrontier('a host has no more requests at once than it may have, and the next when one ends', async ({ frontier, slots }) => {
+      await add(frontier, [page('/1'), page('/2'), new Request('http://narrow.example/1'), new Request('http://narrow.example/2')])
+      const leases = await leaseAll(frontier)
+      const narrow = leases.filter(({ request }) => request.slot === 'narrow.example')
+      assert.deepEqual([leases.length, narrow.length], [3, 1])
+      assert.deepEqual(await frontier.lease(5), { leases: [], waitMs: Infinity })
+      assert.equal(slots.readyAt('narrow.example'), Infinity)
+      narrow[0]?.visit.end()
+      assert.deepEqual((await leaseAll(frontier)).map(({ request }) => request.url), ['http://narrow.example/2'])
     })
 
     withFrontier('what is leased is nobody else’s', async ({ frontier }) => {
-      await frontier.add([page('/1'), page('/2')])
-      const [first] = await leaseAll(frontier, { limit: 1 })
+      await add(frontier, [page('/1'), page('/2')])
+      const [first] = await leaseAll(frontier, 1)
       const [second] = await leaseAll(frontier)
       assert.notEqual(first?.request.url, second?.request.url)
       assert.deepEqual(await leaseAll(frontier), [])
@@ -81,7 +102,7 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
     })
 
     withFrontier('a settled request is gone, and counted', async ({ frontier }) => {
-      await frontier.add([page('/1'), page('/2'), page('/3')])
+      await add(frontier, [page('/1'), page('/2'), page('/3')])
       const [one, two, three] = await leaseAll(frontier)
       await settle(frontier, one, { state: 'done' })
       await settle(frontier, two, { state: 'ignored', reason: 'http 404' })
@@ -93,30 +114,47 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
         { kind: 'page', state: 'failed', reason: 'timeout', count: 1 },
         { kind: 'page', state: 'ignored', reason: 'http 404', count: 1 },
       ])
-      assert.equal(await frontier.add([page('/1')]), 0)
+      assert.equal(await add(frontier, [page('/1')]), 0)
     })
 
     withFrontier('settling twice counts once', async ({ frontier }) => {
-      await frontier.add([page('/1')])
+      await add(frontier, [page('/1')])
       const [lease] = await leaseAll(frontier)
       await settle(frontier, lease, { state: 'done' })
       await settle(frontier, lease, { state: 'failed', reason: 'late' })
       assert.deepEqual(frontier.outcomes(), [{ kind: 'page', state: 'done', reason: '', count: 1 }])
     })
 
+    withFrontier('what a request has led to is added as it is settled', async (opened) => {
+      const { frontier } = opened
+      await add(frontier, [page('/1')])
+      const [lease] = await leaseAll(frontier)
+      assert.ok(lease)
+      const children = [page('/1'), page('/2'), page('/2'), page('/3')].map(withFingerprint)
+      await frontier.settle([{ lease, outcome: { state: 'done' }, children, met: { fingerprint: withFingerprint(page('/target')).fingerprint, url: page('/target').url } }])
+      assert.equal(frontier.counts().pending, 2)
+      assert.equal(has(frontier, page('/target')), true)
+      await frontier.settle([{ lease, outcome: { state: 'done' }, children: [withFingerprint(page('/late'))] }])
+      assert.equal(has(frontier, page('/late')), false)
+      const later = await opened.reopen()
+      assert.deepEqual((await leaseAll(later.frontier)).map(pathOf), ['/2', '/3'])
+      assert.equal(has(later.frontier, page('/target')), true)
+      return later
+    })
+
     withFrontier('a retry waits for its time, and its try is counted', async ({ frontier }) => {
-      await frontier.add([page('/1'), page('/2')])
+      await add(frontier, [page('/1'), page('/2')])
       const [one, two] = await leaseAll(frontier)
       await settle(frontier, one, { state: 'retry', reason: 'http 503', afterMs: 3_600_000, counted: true })
       await settle(frontier, two, { state: 'retry', reason: 'http 429', afterMs: 0, counted: false })
-      const { leases, waitMs } = await frontier.lease(all)
+      const { leases, waitMs } = await frontier.lease(100)
       assert.deepEqual(leases.map(({ request, attempt, patience }) => [request.url, attempt, patience]), [[two?.request.url, 1, 1]])
       assert.ok(waitMs > 3_500_000 && waitMs <= 3_600_000)
       assert.deepEqual(frontier.counts(), { pending: 1, delayed: 1, leased: 1, failed: 0 })
     })
 
     withFrontier('a released request goes back without a try', async ({ frontier }) => {
-      await frontier.add([page('/1')])
+      await add(frontier, [page('/1')])
       const [lease] = await leaseAll(frontier)
       await settle(frontier, lease, { state: 'released' })
       const [again] = await leaseAll(frontier)
@@ -126,23 +164,27 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
 
     withFrontier('a run that was left unfinished goes on', async (opened) => {
       const { frontier } = opened
-      await frontier.add([page('/1'), page('/2'), page('/3')])
-      const [one, two] = await leaseAll(frontier, { limit: 2 })
+      assert.equal(await frontier.seedFrom([page('/1'), page('/2'), page('/3')].map(withFingerprint), 7), 3)
+      const [one, two] = await leaseAll(frontier, 2)
       await settle(frontier, one, { state: 'done' })
       await settle(frontier, two, { state: 'retry', reason: 'http 503', afterMs: 0, counted: true })
-      await frontier.mark('started')
+      await frontier.markStarted()
+      await frontier.end('stopped', false)
+      const { seed } = frontier.job
       const later = await opened.reopen()
-      assert.equal(later.frontier.resumed, true)
-      assert.equal(later.frontier.started, true)
-      assert.equal(await later.frontier.add([page('/1'), page('/3')]), 0)
+      assert.equal(later.frontier.job.resumed, true)
+      assert.equal(later.frontier.job.started, true)
+      assert.equal(later.frontier.job.position, 7)
+      assert.equal(later.frontier.job.seed, seed)
+      assert.equal(await add(later.frontier, [page('/1'), page('/3')]), 0)
       const leases = await leaseAll(later.frontier)
-      assert.deepEqual(leases.map(({ request, attempt }) => [new URL(request.url).pathname, attempt]).sort(), [['/2', 2], ['/3', 1]])
+      assert.deepEqual(leases.map((lease) => [pathOf(lease), lease.attempt]).sort(), [['/2', 2], ['/3', 1]])
       assert.deepEqual(later.frontier.outcomes().find(({ state }) => state === 'done')?.count, 1)
       return later
     })
 
     withFrontier('what was leased when the process ended is leased again', async (opened) => {
-      await opened.frontier.add([page('/1')])
+      await add(opened.frontier, [page('/1')])
       await leaseAll(opened.frontier)
       const later = await opened.reopen()
       const [lease] = await leaseAll(later.frontier)
@@ -153,7 +195,7 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
 
     withFrontier('a request that the process never survives is given up in the end, and those beside it are not', async (opened) => {
       let current = opened
-      await current.frontier.add([page('/poison'), ...Array.from({ length: 5 }, (_, n) => page(`/good${n}`))])
+      await add(current.frontier, [page('/poison'), ...Array.from({ length: 5 }, (_, n) => page(`/good${n}`))])
       for (let round = 0; round < 3; round++) {
         assert.equal((await leaseAll(current.frontier)).length, 6)
         current = await current.reopen()
@@ -178,22 +220,25 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
     })
 
     withFrontier('a run that has ended is followed by a new one', async (opened) => {
-      await opened.frontier.add([page('/1')])
-      await opened.frontier.mark('ended')
+      await add(opened.frontier, [page('/1')])
+      await opened.frontier.end('finished', true)
       const later = await opened.reopen()
-      assert.equal(later.frontier.resumed, false)
-      assert.equal(await later.frontier.add([page('/1')]), 1)
+      assert.equal(later.frontier.job.resumed, false)
+      assert.equal(await add(later.frontier, [page('/1')]), 1)
       return later
     })
 
-    withFrontier('a pause outlives the process', async (opened) => {
+    withFrontier('what was learned of a host outlives the process', async (opened) => {
       const until = Date.now() + 600_000
-      await opened.frontier.add([page('/1')])
-      await opened.frontier.pauseSlot('a.example', until)
-      assert.deepEqual(await leaseAll(opened.frontier), [])
+      await add(opened.frontier, [page('/1'), new Request('http://slow.example/')])
+      opened.slots.pauseUntil('a.example', until, 'http 429')
+      opened.slots.setLeastDelay('slow.example', 30_000, 'crawl-delay')
       const later = await opened.reopen()
-      assert.deepEqual(later.frontier.pauses(), [{ slot: 'a.example', until }])
-      assert.deepEqual(await leaseAll(later.frontier), [])
+      assert.equal(later.slots.readyAt('a.example'), until)
+      assert.equal(later.slots.leastDelayOf('slow.example'), 30_000)
+      const { leases, waitMs } = await later.frontier.lease(10)
+      assert.deepEqual(leases, [])
+      assert.ok(waitMs > 20_000 && waitMs <= 45_000, String(waitMs))
       return later
     })
   })

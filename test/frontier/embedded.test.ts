@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { dirname, join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
 import Database from 'libsql'
-import { isCrawlError } from 'orbweaver'
-import { EmbeddedFrontier } from '../../framework/frontier/embedded.ts'
-import { FingerprintTable } from '../../framework/frontier/fingerprint-table.ts'
-import { silentLog } from '../../framework/log.ts'
+import { isCrawlError, Request } from 'orbweaver'
+import type { EmbeddedFrontier } from '../../framework/frontier/embedded.ts'
 import { testFrontier, type OpenedFrontier } from './conformance.ts'
-
-const open = (path: string, fresh = false): EmbeddedFrontier =>
-  new EmbeddedFrontier({ path, fresh, fingerprint: (request) => request.fingerprint, log: silentLog, signal: new AbortController().signal, outageMs: 0 })
+import { open, openSlots } from './open.ts'
 
 function opened(folder: string): OpenedFrontier {
-  const frontier = open(join(folder, 'spider.db'))
+  const slots = openSlots()
+  const frontier = open(join(folder, 'spider.db'), { slots })
   return {
     frontier,
+    slots,
     reopen: async () => {
       await frontier.close()
       return opened(folder)
@@ -32,11 +30,11 @@ function opened(folder: string): OpenedFrontier {
 
 testFrontier('embedded SQLite', async () => opened(mkdtempSync(join(tmpdir(), 'orbweaver-frontier-'))))
 
-function inFolder(body: (path: string) => Promise<void> | void) {
-  return async () => {
+function inFolder(body: (path: string, context: TestContext) => Promise<void> | void) {
+  return async (context: TestContext) => {
     const folder = mkdtempSync(join(tmpdir(), 'orbweaver-frontier-'))
     try {
-      await body(join(folder, 'spider.db'))
+      await body(join(folder, 'spider.db'), context)
     } finally {
       rmSync(folder, { recursive: true })
     }
@@ -46,11 +44,11 @@ function inFolder(body: (path: string) => Promise<void> | void) {
 describe('embedded frontier: its file', () => {
   test('fresh gives up the last run', inFolder(async (path) => {
     const first = open(path)
-    await first.mark('started')
+    await first.markStarted()
     await first.close()
-    const second = open(path, true)
-    assert.equal(second.resumed, false)
-    assert.equal(second.started, false)
+    const second = open(path, { fresh: true })
+    assert.equal(second.job.resumed, false)
+    assert.equal(second.job.started, false)
     await second.close()
   }))
 
@@ -61,26 +59,80 @@ describe('embedded frontier: its file', () => {
     await open(path).close()
   }))
 
+  const unusable = (path: string, pattern: RegExp) => (error: Error) =>
+    isCrawlError(error, 'storage') && error.message.includes(path) && error.message.includes('--fresh') && pattern.test(error.message)
+
   test('a file that is no database is refused and left as it was', inFolder((path) => {
     const text = 'these are my notes, not a database at all, but long enough to look like a file\n'.repeat(20)
     writeFileSync(path, text)
-    assert.throws(() => open(path), (error: Error) => isCrawlError(error, 'storage') && error.message.includes(path))
+    assert.throws(() => open(path), unusable(path, /damaged or no frontier/))
     assert.equal(readFileSync(path, 'utf8'), text)
   }))
 
-  test('a foreign database is refused', inFolder((path) => {
+  test('a foreign database is refused, and set aside by a fresh run', inFolder(async (path) => {
     const foreign = new Database(path)
     foreign.exec('create table mine (x)')
     foreign.close()
-    assert.throws(() => open(path), /no frontier of orbweaver/)
+    const bytes = readFileSync(path)
+    assert.throws(() => open(path), unusable(path, /something else/))
+    assert.deepEqual(readFileSync(path), bytes)
+    const frontier = open(path, { fresh: true })
+    assert.equal(frontier.job.resumed, false)
+    await frontier.close()
+    const aside = readdirSync(dirname(path)).find((name) => name.includes('.set-aside-'))
+    assert.deepEqual(readFileSync(join(dirname(path), aside ?? '')), bytes)
   }))
 
-  test('a frontier of a newer version is refused', inFolder(async (path) => {
+  const pragma = (path: string, text: string) => {
+    const database = new Database(path)
+    database.exec(`pragma ${text}`)
+    database.close()
+  }
+
+  test('a frontier of another version is refused, unless its run has ended', inFolder(async (path) => {
     await open(path).close()
-    const newer = new Database(path)
-    newer.exec('pragma user_version = 99')
-    newer.close()
-    assert.throws(() => open(path), /newer orbweaver/)
+    pragma(path, 'user_version = 99')
+    assert.throws(() => open(path), unusable(path, /newer orbweaver/))
+    pragma(path, 'user_version = 1')
+    assert.throws(() => open(path), unusable(path, /older orbweaver/))
+    pragma(path, 'user_version = 2')
+    const ended = open(path)
+    await ended.end('finished', true)
+    await ended.close()
+    pragma(path, 'user_version = 1')
+    const next = open(path)
+    assert.equal(next.job.resumed, false)
+    await next.close()
+  }))
+
+  test('a file that was cut or overwritten after a kill is refused with what to do', inFolder(async (path) => {
+    const first = open(path)
+    await addPages(first, 2_000)
+    await first.close()
+    pragma(path, 'wal_checkpoint(truncate)')
+    const bytes = readFileSync(path)
+    const damage = { cut: bytes.subarray(0, bytes.length - 5_000), overwritten: Buffer.from(bytes).fill(0xa5, 3 * 4096, 9 * 4096) }
+    for (const [name, content] of Object.entries(damage)) {
+      writeFileSync(path, content)
+      writeFileSync(`${path}.pid`, '1\n')
+      assert.throws(() => open(path), unusable(path, /damaged/), name)
+      assert.deepEqual(readFileSync(path), content)
+    }
+  }))
+
+  test('a request that can’t be read fails by itself', inFolder(async (path) => {
+    const first = open(path)
+    await addPages(first, 3)
+    await first.close()
+    const database = new Database(path)
+    database.exec(`update request set body = '{"url' where seq = 2`)
+    database.close()
+    const frontier = open(path)
+    const { leases } = await frontier.lease(10)
+    assert.deepEqual(leases.map(({ request }) => request.url), ['http://a.example/0', 'http://a.example/2'])
+    assert.deepEqual(frontier.counts(), { pending: 0, delayed: 0, leased: 2, failed: 1 })
+    assert.deepEqual(frontier.outcomes().map(({ state, reason }) => [state, reason]), [['failed', 'unreadable']])
+    await frontier.close()
   }))
 
   test('what was acknowledged survives kill -9', inFolder(async (path) => {
@@ -98,30 +150,97 @@ describe('embedded frontier: its file', () => {
   }))
 })
 
-describe('fingerprint table', () => {
-  test('answers as a Set does, while it grows', () => {
-    const table = new FingerprintTable()
-    const set = new Set<string>()
-    let x = 12345
-    const random = () => (x = Math.imul(x, 1664525) + 1013904223) >>> 0
-    for (let n = 0; n < 200_000; n++) {
-      const high = random()
-      const low = random() % 8
-      const key = `${high}.${low}`
-      assert.equal(table.add(high, low), !set.has(key))
-      set.add(key)
-      assert.equal(table.has(high, low), true)
-      const other = random()
-      assert.equal(table.has(other, 9), set.has(`${other}.9`))
-    }
-    assert.equal(table.size, set.size)
-  })
+async function addPages(frontier: EmbeddedFrontier, count: number, from = 0): Promise<number> {
+  const requests = Array.from({ length: count }, (_, n) => new Request(`http://a.example/${from + n}`))
+  return frontier.add(requests.map((request) => ({ request, fingerprint: request.fingerprint.slice(0, frontier.job.bits / 4) })))
+}
 
-  test('zero is a fingerprint like any other', () => {
-    const table = new FingerprintTable()
-    assert.equal(table.has(0, 0), false)
-    assert.equal(table.add(0, 0), true)
-    assert.equal(table.add(0, 0), false)
-    assert.equal(table.has(0, 0), true)
-  })
+describe('embedded frontier: its settings', () => {
+  test('depth first: what was found last goes first', inFolder(async (path) => {
+    const first = open(path, { order: 'depth' })
+    await addPages(first, 3)
+    const paths = async (frontier: EmbeddedFrontier) => (await frontier.lease(10)).leases.map(({ request }) => new URL(request.url).pathname)
+    assert.deepEqual(await paths(first), ['/2', '/1', '/0'])
+    await first.close()
+    const second = open(path, { order: 'depth' })
+    await addPages(second, 1, 3)
+    assert.deepEqual(await paths(second), ['/3', '/2', '/1', '/0'])
+    await second.close()
+  }))
+
+  test('a setting that makes other fingerprints is noticed', inFolder(async (path) => {
+    await open(path, { identity: { 'urls.ignoreParameters': [], other: 1 } }).close()
+    const second = open(path, { identity: { 'urls.ignoreParameters': ['sid'], other: 1 } })
+    assert.deepEqual(second.job.changes, [{ path: 'urls.ignoreParameters', was: '[]', is: '["sid"]' }])
+    await second.close()
+    const third = open(path, { identity: { 'urls.ignoreParameters': ['sid'], other: 1 } })
+    assert.deepEqual(third.job.changes, [])
+    await third.close()
+  }))
+
+  test('a job keeps the length of its fingerprints', inFolder(async (path) => {
+    const dupeFilter = { kind: 'memory', capacity: 1_000, errorRate: 0.001, per: 'job', ttlMs: 0 } as const
+    const first = open(path, { dupeFilter: { ...dupeFilter, bits: 128 } })
+    assert.equal(await addPages(first, 10), 10)
+    await first.close()
+    const second = open(path, { dupeFilter: { ...dupeFilter, bits: 64 } })
+    assert.equal(second.job.bits, 128)
+    assert.equal(await addPages(second, 11), 1)
+    await second.close()
+  }))
+
+  test('hosts that come to share a slot stand in its line', inFolder(async (path) => {
+    const first = open(path)
+    await first.add(['a', 'b'].map((name) => new Request(`http://${name}.example.com/`)).map((request) => ({ request, fingerprint: request.fingerprint })))
+    await first.close()
+    const slots = openSlots({ by: 'domain', concurrency: 1 })
+    const second = open(path, { slots })
+    const [lease, ...others] = (await second.lease(10)).leases
+    assert.deepEqual([lease?.visit.slot, others.length], ['example.com', 0])
+    lease?.visit.end()
+    assert.equal((await second.lease(10)).leases.length, 1)
+    await second.close()
+  }))
+
+  for (const kind of ['memory', 'disk', 'bloom', 'lossy-hyperloglog'] as const) {
+    for (const per of kind === 'bloom' ? (['job', 'host'] as const) : (['job'] as const)) {
+      test(`the dupe filter ${kind} by ${per} knows at the next start what it knew, and can be changed`, inFolder(async (path) => {
+        const dupeFilter = { kind, bits: 64, capacity: 100_000, errorRate: 0.001, per, ttlMs: 0 } as const
+        const first = open(path, { dupeFilter })
+        const added = await addPages(first, 5_000)
+        assert.ok(added > 4_950 && added <= 5_000, String(added))
+        assert.equal(await addPages(first, 5_000), 0)
+        await first.close()
+        const second = open(path, { dupeFilter })
+        assert.equal(await addPages(second, 5_000), 0)
+        const { count, error } = second.distinct()
+        assert.ok(Math.abs(count - 5_000) <= 5_000 * error * 4, `${count}`)
+        await second.close()
+        const third = open(path)
+        assert.equal(await addPages(third, 5_000), 5_000 - added)
+        assert.equal(third.counts().pending, 5_000)
+        await third.close()
+      }))
+    }
+  }
+
+  for (const kind of ['memory', 'disk'] as const) {
+    test(`a URL is new again after its time to live: ${kind}`, inFolder(async (path, context) => {
+      context.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2030, 0, 1) })
+      const dupeFilter = { kind, bits: 64, capacity: 1_000, errorRate: 0.001, per: 'job', ttlMs: 86_400_000 } as const
+      const first = open(path, { dupeFilter })
+      assert.equal(await addPages(first, 10), 10)
+      context.mock.timers.tick(80_000_000)
+      assert.equal(await addPages(first, 11), 1)
+      await first.close()
+      const second = open(path, { dupeFilter })
+      assert.equal(await addPages(second, 11), 0)
+      context.mock.timers.tick(60_000_000)
+      assert.equal(await addPages(second, 11), 10)
+      await second.close()
+      const rows = new Database(path)
+      assert.deepEqual(rows.prepare('select count(*) from seen').raw().get(), [11])
+      rows.close()
+    }))
+  }
 })

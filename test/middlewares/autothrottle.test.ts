@@ -4,6 +4,7 @@ import { Request } from '../../framework/http/request.ts'
 import type { Timing } from '../../framework/http/response.ts'
 import { DownloadError } from '../../framework/errors.ts'
 import type { SettingsInput } from '../../framework/settings/schema.ts'
+import type { SlotMemory } from '../../framework/slots/slots.ts'
 import { autothrottle } from '../../middlewares/autothrottle.ts'
 import { serve } from '../downloader/server.ts'
 import { answer, openCrawl, type TestCrawl } from './crawl.ts'
@@ -90,12 +91,82 @@ describe('autothrottle', () => {
     const get = (status: number) => handler(request, async () => answer(request, { status }))
     try {
       await get(200)
-      crawl.slots.setDelay('a.example', 3_000, 'crawl-delay')
+      crawl.slots.setLeastDelay('a.example', 3_000, 'crawl-delay')
       await get(503)
       assert.equal(crawl.slots.delayOf('a.example'), 6_000)
       for (let count = 0; count < 10; count++) await get(200)
       assert.equal(crawl.slots.delayOf('a.example'), 3_000)
+      assert.equal(crawl.slots.states()[0]?.reason, 'crawl-delay')
       assert.equal(crawl.slots.delayOf('b.example'), 500)
+    } finally {
+      await crawl.close()
+    }
+  })
+
+  test('a delay that an earlier process learned is eased, down to what the host asks for, and its reason stays', async () => {
+    const crawl = await openCrawl({ settings: { slot } })
+    const handler = await autothrottle(crawl.crawl)
+    const found: Record<string, [number, string | undefined][]> = {}
+    try {
+      crawl.slots.restore([
+        { slot: 'learned.example', delayMs: 1_000, leastDelayMs: 0, pausedUntil: 0, reason: 'http 503' },
+        { slot: 'asks.example', delayMs: 2_000, leastDelayMs: 1_500, pausedUntil: 0, reason: 'timeout' },
+      ])
+      for (const host of ['learned.example', 'asks.example']) {
+        const request = new Request(`http://${host}/`)
+        found[host] = []
+        for (let count = 0; count < 5; count++) {
+          await handler(request, async () => answer(request))
+          const state = crawl.slots.states().find((state) => state.slot === host)
+          found[host].push([crawl.slots.delayOf(host), state?.reason])
+        }
+      }
+    } finally {
+      await crawl.close()
+    }
+    assert.deepEqual(found['learned.example'], [[800, 'http 503'], [640, 'http 503'], [512, 'http 503'], [500, ''], [500, '']])
+    assert.deepEqual(found['asks.example']?.slice(0, 2).map(([delayMs]) => delayMs), [1_600, 1_500])
+    assert.deepEqual(found['asks.example']?.at(-1)?.[0], 1_500)
+  })
+
+  test('what one process has learned is what the next one begins with, without taking it for the least', async () => {
+    const kept = new Map<string, SlotMemory>()
+    const request = new Request('http://a.example/')
+    const process = async (statuses: readonly number[]): Promise<number[]> => {
+      const crawl = await openCrawl({ settings: { slot } })
+      crawl.slots.restore(kept.values())
+      crawl.slots.onMemory((memory) => kept.set(memory.slot, memory))
+      const handler = await autothrottle(crawl.crawl)
+      const found = [crawl.slots.delayOf('a.example')]
+      for (const status of statuses) {
+        await handler(request, async () => answer(request, { status }))
+        found.push(crawl.slots.delayOf('a.example'))
+      }
+      crawl.slots.flush()
+      await crawl.close()
+      return found
+    }
+    assert.deepEqual(await process([503]), [500, 1_000])
+    assert.deepEqual(await process([200]), [1_000, 800])
+    assert.deepEqual(await process([200, 200, 200]), [800, 640, 512, 500])
+    assert.deepEqual(kept.get('a.example'), { slot: 'a.example', delayMs: 0, leastDelayMs: 0, pausedUntil: 0, reason: '' })
+  })
+
+  test('slows all hosts of a domain where they share a slot, from the delay that is set for it', async () => {
+    const settings = { slot: { ...slot, by: 'domain' }, hosts: { 'example.com': { delayMs: 2_000 } } } as const
+    const crawl = await openCrawl({ settings })
+    const handler = await autothrottle(crawl.crawl)
+    const get = async (url: string, status: number) => {
+      const request = new Request(url)
+      await handler(request, async () => answer(request, { status }))
+      return crawl.slots.delayOf('example.com')
+    }
+    try {
+      assert.equal(await get('http://a.example.com/', 503), 4_000)
+      assert.equal(await get('http://b.example.com/', 503), 8_000)
+      assert.equal(await get('http://c.example.com/', 200), 6_400)
+      for (let count = 0; count < 10; count++) await get('http://example.com/', 200)
+      assert.equal(crawl.slots.delayOf('example.com'), 2_000)
     } finally {
       await crawl.close()
     }

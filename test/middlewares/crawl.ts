@@ -11,7 +11,7 @@ import { PageResponse, type Response, type ResponseOptions } from '../../framewo
 import { silentLog, type Log } from '../../framework/log.ts'
 import { schema, type SettingsInput } from '../../framework/settings/schema.ts'
 import { Signals } from '../../framework/signals.ts'
-import { Slots } from '../../framework/slots.ts'
+import { Slots } from '../../framework/slots/slots.ts'
 import { Stats } from '../../framework/stats.ts'
 
 export interface TestCrawlOptions {
@@ -42,7 +42,7 @@ export async function openCrawl(options: TestCrawlOptions = {}): Promise<TestCra
     slot: { delayMs: 0, jitter: 0, ...settings.slot },
   })
   const controller = createAbortController()
-  const slots = new Slots(parsed.slot)
+  const slots = new Slots(parsed)
   let folder = ''
   let count = 0
   const closing: (() => void | Promise<void>)[] = []

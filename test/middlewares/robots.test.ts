@@ -181,6 +181,87 @@ describe('robots', () => {
     }
   })
 
+  type Visits = (get: (url: string) => Promise<void>, crawl: TestCrawl, asked: string[]) => Promise<void>
+
+  /** A crawl without a network, where these origins have such a robots.txt and others none. */
+  async function withFiles(files: Record<string, string>, settings: SettingsInput, work: Visits) {
+    const crawl = await openCrawl({ settings })
+    const handler = await robots(crawl.crawl)
+    const asked: string[] = []
+    const get = async (url: string): Promise<void> => {
+      const request = new Request(url)
+      await handler(request, async (hop) => {
+        const file = files[new URL(hop.url).origin]
+        if (!hop.url.endsWith('/robots.txt')) return answer(hop)
+        asked.push(hop.url)
+        return file === undefined ? answer(hop, { status: 404 }) : answer(hop, { body: `User-agent: *\n${file}` })
+      })
+    }
+    try {
+      await work(get, crawl, asked)
+    } finally {
+      await crawl.close()
+    }
+  }
+
+  test('says a Crawl-delay again for a slot that was forgotten meanwhile, though the file is known', async (t) => {
+    await withFiles({ 'http://slow.example': 'Crawl-delay: 7' }, {}, async (get, { slots }, asked) => {
+      await get('http://slow.example/1')
+      assert.deepEqual([slots.leastDelayOf('slow.example'), slots.delayOf('slow.example')], [7_000, 7_000])
+      t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 2 * 3_600_000 })
+      for (let n = 0; n < 10_000; n++) slots.tryEnter(`host${n}`)?.cancel()
+      assert.equal(slots.delayOf('slow.example'), 0, 'forgotten')
+      await get('http://slow.example/2')
+      assert.equal(slots.delayOf('slow.example'), 7_000)
+      assert.equal(asked.length, 1)
+    })
+  })
+
+  test('takes back a Crawl-delay that an earlier process was asked for, and what was learned stays', async () => {
+    const memory = { leastDelayMs: 9_000, pausedUntil: 0, reason: 'crawl-delay' }
+    const files = { 'http://now.example': 'Crawl-delay: 2', 'http://none.example': 'Disallow: /x' }
+    await withFiles(files, {}, async (get, { slots }) => {
+      const hosts = ['now.example', 'none.example', 'no-file.example']
+      slots.restore(hosts.map((slot) => ({ ...memory, slot, delayMs: slot === 'none.example' ? 4_000 : 0 })))
+      assert.deepEqual(hosts.map((host) => slots.delayOf(host)), [9_000, 9_000, 9_000])
+      for (const host of hosts) await get(`http://${host}/`)
+      assert.deepEqual(hosts.map((host) => slots.leastDelayOf(host)), [2_000, 0, 0])
+      assert.deepEqual(hosts.map((host) => slots.delayOf(host)), [2_000, 4_000, 0])
+    })
+  })
+
+  test('the longest Crawl-delay counts where origins share a slot, whichever is asked last', async () => {
+    const files = {
+      'http://a.example.com': 'Crawl-delay: 3',
+      'https://a.example.com': 'Crawl-delay: 1',
+      'http://b.example.com': 'Disallow: /x',
+    }
+    for (const by of ['host', 'domain'] as const) {
+      await withFiles(files, { slot: { by } }, async (get, { slots }) => {
+        const changes: string[] = []
+        await get('https://a.example.com/')
+        assert.equal(slots.delayOf('a.example.com'), 1_000)
+        await get('http://a.example.com/')
+        slots.onChange((slot) => changes.push(slot))
+        for (const url of ['https://a.example.com/', 'http://b.example.com/', 'http://a.example.com/2']) {
+          await get(url)
+          assert.equal(slots.delayOf('a.example.com'), 3_000)
+        }
+        assert.deepEqual(changes, [], 'nothing changes while they take turns')
+        assert.equal(slots.delayOf('b.example.com'), by === 'host' ? 0 : 3_000)
+      })
+    }
+  })
+
+  test('knows the files of many hosts that take turns', async () => {
+    await withFiles({}, {}, async (get, _, asked) => {
+      for (let round = 0; round < 2; round++) {
+        for (let host = 0; host < 12_000; host++) await get(`http://host${host}.example/`)
+      }
+      assert.equal(asked.length, 12_000)
+    })
+  })
+
   test('asks for the file of every scheme and port by itself, and for none when it need not obey', async () => {
     const crawl = await openCrawl({ settings: { robots: { obey: true } } })
     const handler = await robots(crawl.crawl)

@@ -15,7 +15,7 @@ import type { FetchedItem } from '../../framework/item.ts'
 import { silentLog } from '../../framework/log.ts'
 import { loadSettings } from '../../framework/settings/load.ts'
 import { Signals } from '../../framework/signals.ts'
-import { Slots } from '../../framework/slots.ts'
+import { Slots } from '../../framework/slots/slots.ts'
 import { Stats } from '../../framework/stats.ts'
 import { openStore } from '../../framework/store/open.ts'
 import type { Store } from '../../framework/store/store.ts'
@@ -119,7 +119,7 @@ export class Harvest {
     this.store = await openStore({ database: '', dataDir: this.folder, hash: settings.dedupe.hash, log, signal, outageMs: 0 })
     this.files = await openFiles({ files: '', dataDir: this.folder })
     const { store, files, stats } = this
-    const slots = new Slots(settings.slot)
+    const slots = new Slots(settings)
     const signals = new Signals(log)
     const crawl: Crawl = {
       spider: 'gallery',

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
-import { SettingsError } from '../../errors.ts'
+import { isCrawlError } from '../../errors.ts'
 import { inspectFrontier, type FrontierInspection } from '../../frontier/inspect.ts'
 import type { LiveCrawl } from '../../run.ts'
 import type { Spider } from '../../spider.ts'
@@ -8,7 +7,8 @@ import { parseAssignments, parseCount } from '../assignments.ts'
 import { commandLine } from '../command-line.ts'
 import { crawlInTerminal, type OutputOptions } from '../crawl-in-terminal.ts'
 import { exitCode } from '../exit-code.ts'
-import { formatCounted, formatDate, formatDuration } from '../format.ts'
+import { formatCount, formatCounted, formatDuration } from '../format.ts'
+import { mayGiveUp } from '../give-up.ts'
 import { constructSpider, findProject, findSpider, loadProject, loadProjectSettings, loadSpider } from '../project.ts'
 
 export interface RunCommandOptions extends OutputOptions {
@@ -40,20 +40,23 @@ export async function runSpider(options: RunCommandOptions): Promise<number> {
   const spiderClass = await loadSpider(root, file)
   const spider = constructSpider(spiderClass, name, args)
   const { settings } = loadProjectSettings(project, spider, overrides)
-  const previous = inspectFrontier(join(resolve(settings.dataDir), 'frontier', `${name}.db`))
-  if (fresh && !(await mayGiveUp(previous, options.yes === true, name))) {
+  const previous = inspectPrevious(join(resolve(settings.dataDir), 'frontier', `${name}.db`), fresh)
+  const what = { deed: 'Beginning anew', question: 'Begin anew?', instead: `leave out --fresh to go on with it: ${commandLine('run', name)}` }
+  if (fresh && !(await mayGiveUp(previous, options.yes === true, what))) {
     process.stderr.write(`Nothing was changed. To go on: ${commandLine('run', name)}\n`)
     return exitCode.done
   }
 
-  const resume = commandLine('run', name, ...arg.flatMap((text) => ['-a', text]), ...set.flatMap((text) => ['-s', text]), ...(root === findNearest(from) ? [] : ['--project', root]))
+  const elsewhere = root === findNearest(from) ? [] : ['--project', root]
+  const resume = commandLine('run', name, ...arg.flatMap((text) => ['-a', text]), ...set.flatMap((text) => ['-s', text]), ...elsewhere)
   return crawlInTerminal({
     crawl: { name, spider: spiderClass, project, args, overrides, fresh },
     output: options,
     resume,
     announce: (live) => announce(live, spider),
-    next: ({ reason, images }) => [
+    next: ({ reason, images, left }) => [
       ...(reason === 'finished' ? [] : [[resume, 'goes on where it stopped'] as const]),
+      ...(left.failed > 0 ? [[commandLine('jobs', 'retry', name, ...elsewhere), `has the next run try ${left.failed === 1 ? 'the one that failed' : `the ${formatCount(left.failed)} that failed`} once more`] as const] : []),
       [commandLine('status', name), images.length > 0 ? 'what has been kept and what has not' : 'what is left to do'],
     ],
     previousRunAt: previous?.endedAt ?? previous?.writtenAt,
@@ -68,19 +71,13 @@ function findNearest(from: string): string | undefined {
   }
 }
 
-/** Whether the unfinished run may be given up: it isn't one, the user has said so, or says so when asked. */
-async function mayGiveUp(previous: FrontierInspection | undefined, isAgreed: boolean, name: string): Promise<boolean> {
-  if (previous === undefined || previous.endedAt !== undefined || isAgreed) return true
-  const left = formatCounted(previous.pending + previous.delayed, 'request')
-  const text = `The run of ${formatDate(previous.begunAt)} has not ended: ${left} left. Beginning anew gives up its queue; images that are kept stay known.`
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new SettingsError(`${text} Add --yes to do so, or leave out --fresh to go on with it: ${commandLine('run', name)}`)
-  }
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+/** A frontier that can't be gone on with is set aside when the user begins anew. */
+function inspectPrevious(path: string, fresh: boolean): FrontierInspection | undefined {
   try {
-    return /^y(es)?$/i.test((await prompt.question(`${text}\nBegin anew? [y/N] `)).trim())
-  } finally {
-    prompt.close()
+    return inspectFrontier(path)
+  } catch (error) {
+    if (fresh && isCrawlError(error, 'storage') && error.reason === 'unusable') return undefined
+    throw error
   }
 }
 

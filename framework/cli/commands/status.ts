@@ -1,6 +1,4 @@
-import { isCrawlError, messageOf } from '../../errors.ts'
 import { loadSettings } from '../../settings/load.ts'
-import type { SpiderClass } from '../../spider.ts'
 import { parseAssignments } from '../assignments.ts'
 import { cleanText } from '../clean.ts'
 import { commandLine } from '../command-line.ts'
@@ -8,8 +6,9 @@ import { demoCommand, demoFolder, demoSettings, listDemos } from '../demo-projec
 import { exitCode } from '../exit-code.ts'
 import { formatBytes, formatClock, formatCount, formatCounted, formatDate } from '../format.ts'
 import { createPaint, type Paint } from '../paint.ts'
-import { constructSpider, findProject, findSpider, listSpiders, loadProject, loadProjectSettings, loadSpider } from '../project.ts'
+import { findSpider, listSpiders } from '../project.ts'
 import { describeReasons, shortPath } from '../report.ts'
+import { findProjectUnless, readSpiderSettings } from '../spider-settings.ts'
 import { readSpiderStatus, type SpiderStatus } from '../spider-status.ts'
 
 export interface StatusCommandOptions {
@@ -38,26 +37,12 @@ export async function showStatus({ spider: only, set, json, project: folder }: S
 }
 
 async function readProject(folder: string | undefined, only: string | undefined, overrides: Record<string, string>, isOptional: boolean): Promise<SpiderStatus[]> {
-  let root: string
-  try {
-    root = findProject(folder)
-  } catch (error) {
-    if (isOptional && only === undefined && folder === undefined && isCrawlError(error, 'settings')) return []
-    throw error
-  }
+  const root = findProjectUnless(isOptional && only === undefined, folder)
+  if (root === undefined) return []
   process.chdir(root)
-  const project = await loadProject(root)
   const statuses: SpiderStatus[] = []
-  for (const file of only === undefined ? listSpiders(root) : [findSpider(root, only)]) {
-    let spiderClass: SpiderClass | undefined
-    let problem: string | undefined
-    try {
-      spiderClass = await loadSpider(root, file)
-    } catch (error) {
-      problem = messageOf(error)
-    }
-    const spider = spiderClass === undefined ? undefined : constructSpider(spiderClass, file.name)
-    const status = await readSpiderStatus(file.name, loadProjectSettings(project, spider, overrides).settings, commandLine('run', file.name))
+  for (const { file, settings, problem } of await readSpiderSettings(root, only === undefined ? listSpiders(root) : [findSpider(root, only)], overrides)) {
+    const status = await readSpiderStatus(file.name, settings, commandLine('run', file.name))
     statuses.push(problem === undefined ? status : { ...status, problem })
   }
   return statuses
@@ -77,7 +62,10 @@ function render({ name, state, frontier, images, files, database, command, probl
   }
   if (frontier !== undefined) {
     lines.push(line('queue', describeQueue(frontier)))
-    if (frontier.failures.length > 0) lines.push(line('given up', describeReasons(frontier.failures.map(({ kind, reason, count }) => ({ reason: `${kind} ${reason}`, count })))))
+    if (frontier.failures.length > 0) {
+      const reasons = describeReasons(frontier.failures.map(({ kind, reason, count }) => ({ reason: `${kind} ${reason}`, count })))
+      lines.push(line('given up', `${reasons} · ${paint('cyan', commandLine('jobs', 'retry', name))}`))
+    }
     const [pause, ...others] = [...frontier.pauses].sort((a, b) => b.until - a.until)
     if (pause !== undefined) lines.push(line('waits', `${cleanText(pause.slot, 60)} until ${formatClock(pause.until)}${others.length > 0 ? ` and ${formatCounted(others.length, 'other host')}` : ''}`))
   }
@@ -91,7 +79,8 @@ function describeState({ state, frontier }: Pick<SpiderStatus, 'state' | 'fronti
   if (frontier === undefined) return paint('dim', state)
   if (state === 'running') return `${paint('green', 'running')} (process ${frontier.process}) since ${formatDate(frontier.begunAt)}`
   if (state === 'finished') return `${paint('green', 'finished')} ${formatDate(frontier.endedAt ?? frontier.writtenAt)}`
-  return `${paint('yellow', 'stopped')} ${formatDate(frontier.writtenAt)}, begun ${formatDate(frontier.begunAt)}`
+  const ending = frontier.ending === undefined ? 'killed' : frontier.ending === 'stopped' ? 'stopped' : `stopped (${cleanText(frontier.ending, 40)})`
+  return `${paint('yellow', ending)} ${formatDate(frontier.writtenAt)}, begun ${formatDate(frontier.begunAt)}`
 }
 
 function describeImages(images: SpiderStatus['images']): string {

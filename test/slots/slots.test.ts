@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Slots } from '../framework/slots.ts'
+import { schema, type SettingsInput } from '../../framework/settings/schema.ts'
+import { Slots } from '../../framework/slots/slots.ts'
 
-const open = (options = {}) => new Slots({ concurrency: 2, delayMs: 60_000, jitter: 0, ...options })
+const open = (slot: SettingsInput['slot'] = {}, hosts: SettingsInput['hosts'] = {}) =>
+  new Slots(schema.parse({ slot: { delayMs: 60_000, jitter: 0, ...slot }, hosts }))
 const { signal } = new AbortController()
 
 describe('slots', () => {
@@ -13,7 +15,8 @@ describe('slots', () => {
     assert.equal(slots.tryEnter('a'), undefined)
     assert.ok(slots.readyAt('a') >= before + 60_000)
     assert.ok(slots.tryEnter('b'))
-    assert.deepEqual([...slots.closed()], ['a', 'b'])
+    assert.ok(slots.readyAt('b') >= before + 60_000)
+    assert.equal(slots.readyAt('c'), 0)
   })
 
   test('no more at once than its concurrency, however long it takes', async () => {
@@ -35,26 +38,78 @@ describe('slots', () => {
     assert.ok(slots.tryEnter('a'))
   })
 
+  test('a slot’s name is in lower case, and all spellings share its places', () => {
+    const slots = open()
+    assert.equal(slots.tryEnter('Own.Example:81')?.slot, 'own.example:81')
+    assert.equal(slots.tryEnter('own.example:81'), undefined)
+  })
+
+  test('says when a slot may have become ready sooner or later, once that is so, and not when it is entered', (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+    const slots = open({ delayMs: 100, concurrency: 1 })
+    const told: [string, number][] = []
+    const remove = slots.onChange((slot) => told.push([slot, slots.readyAt(slot)]))
+    const changes = (): [string, number][] => told.splice(0)
+    const visit = slots.tryEnter('A')
+    assert.deepEqual(changes(), [])
+    visit?.end()
+    visit?.cancel()
+    assert.deepEqual(changes(), [['a', 1_000_100]])
+    slots.setDelay('A', 1_000)
+    slots.setDelay('A', 1_000)
+    assert.deepEqual(changes(), [['a', 1_001_000]])
+    slots.setLeastDelay('A', 3_000)
+    slots.setLeastDelay('A', 3_000)
+    slots.setLeastDelay('A', 0)
+    assert.deepEqual(changes(), [['a', 1_003_000], ['a', 1_001_000]])
+    slots.setDelay('A', 0)
+    slots.pauseUntil('A', 1_000_500)
+    slots.pauseUntil('A', 1_000_400)
+    assert.deepEqual(changes(), [['a', 1_000_100], ['a', 1_000_500]])
+    t.mock.timers.tick(500)
+    slots.tryEnter('A')?.cancel()
+    assert.deepEqual(changes(), [['a', 1_000_100]])
+    remove()
+    slots.setDelay('A', 5_000)
+    assert.deepEqual(changes(), [])
+  })
+
   test('a pause holds, and a shorter one doesn’t end it', () => {
     const slots = open({ delayMs: 0 })
-    const told: string[] = []
-    slots.onPause((slot) => told.push(slot))
     const until = Date.now() + 600_000
     slots.pauseUntil('a', until, 'http 429')
     slots.pauseUntil('a', until - 1_000)
     assert.equal(slots.tryEnter('a'), undefined)
     assert.equal(slots.readyAt('a'), until)
-    assert.deepEqual(told, ['a'])
     assert.deepEqual(slots.states().map(({ slot, pausedUntil, reason }) => [slot, pausedUntil, reason]), [['a', until, 'http 429']])
   })
 
   test('a delay is never set below the setting', () => {
     const slots = open({ delayMs: 100 })
-    slots.setDelay('a', 5_000, 'crawl-delay')
+    slots.setDelay('a', 5_000, 'latency')
     assert.equal(slots.delayOf('a'), 5_000)
     slots.setDelay('a', 0)
     assert.equal(slots.delayOf('a'), 100)
-    assert.throws(() => slots.setDelay('a', NaN))
+    for (const wrong of [NaN, -1, Infinity]) {
+      assert.throws(() => slots.setDelay('a', wrong), { code: 'slot' })
+      assert.throws(() => slots.setLeastDelay('a', wrong), { code: 'slot' })
+    }
+  })
+
+  test('nor below what the host asks for, which goes without taking along what was learned', () => {
+    const slots = open({ delayMs: 100 })
+    const state = () => [slots.leastDelayOf('a'), slots.delayOf('a'), slots.states()[0]?.reason]
+    slots.setLeastDelay('a', 3_000, 'crawl-delay')
+    assert.deepEqual(state(), [3_000, 3_000, 'crawl-delay'])
+    slots.setDelay('a', 6_000, 'http 503')
+    slots.setDelay('a', 5_000)
+    assert.deepEqual(state(), [3_000, 5_000, 'http 503'])
+    slots.setLeastDelay('a', 0)
+    assert.deepEqual(state(), [100, 5_000, 'http 503'])
+    slots.setLeastDelay('a', 50, 'crawl-delay')
+    slots.setDelay('a', 0)
+    assert.deepEqual(state(), [100, 100, ''])
+    assert.equal(slots.leastDelayOf('b'), 100)
   })
 
   test('jitter stays within its share', () => {
@@ -87,9 +142,9 @@ describe('slots', () => {
   test('as many as are in use are kept, and looked through again only when they have doubled', () => {
     const slots = open()
     for (let n = 0; n < 15_000; n++) slots.tryEnter(`host${n}`)
-    for (let n = 0; n < 5_000; n++) slots.setDelay(`free${n}`, 0)
+    for (let n = 0; n < 5_000; n++) slots.tryEnter(`free${n}`)?.cancel()
     assert.equal(slots.states().length, 20_000)
-    slots.setDelay('one', 0)
+    slots.tryEnter('one')
     assert.equal(slots.states().length, 15_001)
   })
 
