@@ -68,7 +68,12 @@ export class Engine {
     try {
       const ends = await Promise.allSettled([scheduler.run().finally(stop), ...workers, this.#leftBehind(seeding)])
       const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
-      if (errors.length > 0) throw errors.find((error) => isCrawlError(error)) ?? errors[0]
+      if (errors.length > 0) {
+        const error = errors.find((each) => isCrawlError(each)) ?? errors[0]
+        // What can't be written now was not written before either: the next start finds it as after a kill.
+        await frontier.end('failed', false).catch(() => undefined)
+        throw error
+      }
       await frontier.settle(scheduler.unused().map((lease) => ({ lease, outcome: { state: 'released' } })))
       const reason = this.#reason()
       await frontier.end(reason, scheduler.exhausted)

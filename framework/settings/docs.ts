@@ -21,5 +21,6 @@ ${rows.join('\n')}
 
 function shown(value: unknown): string {
   if (value === '') return ''
-  return Array.isArray(value) ? value.join(', ') : `\`${String(value)}\``
+  if (Array.isArray(value)) return value.join(', ')
+  return `\`${typeof value === 'object' ? JSON.stringify(value) : String(value)}\``
 }

@@ -1,6 +1,7 @@
 import { closest } from './closest.ts'
 import { SettingsError } from '../errors.ts'
-import { schema, type Settings, type SettingsInput } from './schema.ts'
+import { hostSettings } from '../slots/host-settings.ts'
+import { hostSchema, schema, type Settings, type SettingsInput } from './schema.ts'
 import type { Project } from './define.ts'
 
 /** A setting's value and where it came from. */
@@ -55,6 +56,7 @@ export function loadSettings(sources: SettingsSources): LoadedSettings {
   const result = schema.safeParse(merged)
   if (!result.success) throw new SettingsError(result.error.issues.flatMap((issue) => describe(issue, merged, originOf)).join('\n'))
   const settings = deepFreeze(result.data)
+  hostSettings(settings)
   const origins = leaves.map(({ path }) => ({ path, value: valueAt(settings, path), origin: originOf.get(path) ?? [...originOf].find(([name]) => name.startsWith(`${path}.`))?.[1] ?? 'default' }))
   return { settings, origins }
 }
@@ -178,7 +180,8 @@ function describe(issue: Issue, merged: Tree, originOf: ReadonlyMap<string, stri
     return (issue.keys ?? []).map((key) => {
       const full = path === '' ? key : `${path}.${key}`
       const origin = originOf.get(full) ?? [...originOf].find(([name]) => name.startsWith(`${full}.`))?.[1] ?? 'settings.ts'
-      return `There is no setting "${full}" (${origin}).${suggestion(full, leaves.map((leaf) => leaf.path))}`
+      const ofHost = path.startsWith('hosts.') ? Object.keys(hostSchema.shape).map((name) => `${path}.${name}`) : []
+      return `There is no setting "${full}" (${origin}).${suggestion(full, [...ofHost, ...leaves.map((leaf) => leaf.path)])}`
     })
   }
   const leafPath = leaves.find((leaf) => path === leaf.path || path.startsWith(`${leaf.path}.`))?.path ?? path

@@ -4,7 +4,7 @@ import { byteSize, duration } from './units.ts'
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
 /** What may be set for some hosts by name. */
-const hostSettings = z.strictObject({
+export const hostSchema = z.strictObject({
   concurrency: z.int().min(1).optional(),
   delayMs: duration(0).optional(),
   jitter: z.number().min(0).max(1).optional(),
@@ -20,10 +20,10 @@ export const schema = z.strictObject({
     concurrency: z.int().min(1).default(2).describe('Requests at once to one host.'),
     delayMs: duration(0).default(500).describe('Between the starts of two requests to one host.'),
     jitter: z.number().min(0).max(1).default(0.25).describe('Each delay is changed by up to this share of it, at random.'),
-    perSecond: z.number().min(0).default(0).describe('Requests a second to one host, on average over bursts. 0: the delay alone.'),
+    perSecond: z.number().min(0).default(0).describe('Requests a second to one host, on average over bursts; for more than delayMs allows, set that to 0. 0: the delay alone.'),
     burst: z.int().min(1).default(1).describe('Requests that may go out at once when a host has been idle; with perSecond.'),
   }),
-  hosts: z.record(z.string().min(1), hostSettings).default({}).describe('Other values of `slot` for some hosts: `{ "*.example.com": { delayMs: "2s" } }`. The longest name that fits counts.'),
+  hosts: z.record(z.string().min(1), hostSchema).default({}).describe('Other values of `slot` for some hosts: `{ "*.example.com": { delayMs: "2s" } }`. A name without a port holds for all ports; the longest that fits counts.'),
   queue: section({
     order: z.enum(['breadth', 'depth']).default('breadth').describe('Of requests of one priority at one host: found first goes first, or found last goes first.'),
     priorities: z.array(z.strictObject({ url: z.string().min(1), priority: z.int() })).default([]).describe('Added to the priority of requests by URL: `{ url: "*/archive/*", priority: -10 }`. The first that fits counts; `/…` is matched with the path, else the whole URL.'),
@@ -31,7 +31,7 @@ export const schema = z.strictObject({
   }),
   dupeFilter: section({
     kind: z.enum(['memory', 'disk', 'bloom', 'lossy-hyperloglog']).default('memory').describe('What tells known URLs: exact in memory, exact on disk, a Bloom filter, or a bank of HyperLogLogs that loses about 0.3 % of new URLs.'),
-    bits: z.union([z.literal(64), z.literal(128)]).default(64).describe('Length of a fingerprint. 64 loses 3 URLs of 10,000 million.'),
+    bits: z.literal([64, 128], { error: 'must be 64 or 128' }).default(64).describe('Length of a fingerprint. 64 loses 3 URLs of 10,000 million.'),
     capacity: z.int().min(1_000).default(10_000_000).describe('URLs that a Bloom filter or a bank is made for. More make it grow, which is said.'),
     errorRate: z.number().min(1e-9).max(0.1).default(0.001).describe('Share of new URLs that a Bloom filter at its capacity takes for known.'),
     per: z.enum(['job', 'host']).default('job').describe('One Bloom filter for all, or one for each host, each of which grows with its host.'),

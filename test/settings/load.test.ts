@@ -50,6 +50,16 @@ describe('settings', () => {
     assert.equal(settings.contact, '123')
   })
 
+  test('settings of some hosts come from settings.ts, or as JSON from text, and are checked', () => {
+    const { settings, origins } = loadSettings({ project: { hosts: { 'a.example': { delayMs: '2s' } } }, commandLine: { hosts: '{"*.b.example":{"concurrency":1}}' } })
+    assert.deepEqual(settings.hosts, { 'a.example': { delayMs: 2_000 }, '*.b.example': { concurrency: 1 } })
+    assert.equal(origins.find(({ path }) => path === 'hosts')?.origin, 'settings.ts')
+    assert.throws(() => loadSettings({ project: { hosts: { 'a.example': { delay: 1 } as object } } }), /"hosts\.a\.example\.delay" \(settings\.ts\)\. Did you mean "hosts\.a\.example\.delayMs"/)
+    assert.throws(() => loadSettings({ project: { hosts: { 'a*b.example': {} } } }), /"a\*b\.example"/)
+    assert.throws(() => loadSettings({ commandLine: { hosts: '{oops' } }), /setting hosts can't be "\{oops"/)
+    assert.deepEqual(loadSettings({ commandLine: { 'queue.priorities': '[{"url":"/a*","priority":3}]' } }).settings.queue.priorities, [{ url: '/a*', priority: 3 }])
+  })
+
   test('DATABASE_URL is the database', () => {
     assert.equal(loadSettings({ environment: { DATABASE_URL: 'postgresql://h/d' } }).settings.database, 'postgresql://h/d')
   })
