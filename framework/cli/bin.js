@@ -112,7 +112,7 @@ async function parse() {
         .epilogue('What was ignored or dropped has not failed: robots.txt, off site, 404, no image. A run that has ended goes on with nothing else than these requests.'), handler('jobs retry'))
       .example('$0 jobs', 'One line for each')
       .example('$0 jobs --json', 'With the path of each')
-      .epilogue('States: running (with its process), stopped (by a signal), limit, blocked (every host asks for patience), killed (ended without a word), finished, prepared (not begun, with fingerprints imported), unreadable. Exit code 6: something could not be read.'), handler('jobs'))
+      .epilogue('States: running (with its process), stopped (by a signal), limit, blocked (every host asks for patience), failed (database or disk), killed (ended without a word), finished, prepared (not begun, with fingerprints imported), unreadable. Exit code 6: something could not be read.'), handler('jobs'))
     .command('seen', 'Take what a run has met along, or give it what was met elsewhere', (command) => command
       .options({ set, verbose, project })
       .command('export <spider>', 'Write the fingerprints of what was met, one a line', (exporting) => exporting

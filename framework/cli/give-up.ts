@@ -17,10 +17,12 @@ export interface GivingUp {
  * Whether a run may be given up: there is none, it has ended, the user has said so, or says so when asked.
  * @throws SettingsError when he has not, and there is no terminal to ask at.
  */
-export async function mayGiveUp(run: FrontierInspection | undefined, isAgreed: boolean, { deed, question, instead }: GivingUp): Promise<boolean> {
+export async function mayGiveUp(run: FrontierInspection | undefined, isAgreed: boolean, words: GivingUp): Promise<boolean> {
+  const { deed, question, instead } = words
   if (run === undefined || run.endedAt !== undefined || isAgreed) return true
   const left = formatCounted(run.pending + run.delayed, 'request')
-  const text = `The run of ${formatDate(run.begunAt)} has not ended: ${left} left. ${deed} gives up its queue; images that are kept stay known.`
+  const what = `The run of ${formatDate(run.begunAt)} has not ended: ${left} left.`
+  const text = `${what} ${deed} gives up its queue; images that are kept stay known.`
   return isAgreedTo(text, question, `Add --yes to do so, or ${instead}`)
 }
 

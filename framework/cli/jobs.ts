@@ -28,8 +28,11 @@ export interface JobPlace {
   readonly command: string | undefined
 }
 
-/** How a job stands, in a word. `limit` and `blocked` are ways to be stopped; `prepared` has been given fingerprints and not begun. */
-export type JobState = 'running' | 'stopped' | 'limit' | 'blocked' | 'killed' | 'finished' | 'prepared' | 'unreadable'
+/**
+ * How a job stands, in a word. `limit`, `blocked` and `failed` are ways to be stopped; `prepared` has been given fingerprints and not
+ * begun.
+ */
+export type JobState = 'running' | 'stopped' | 'limit' | 'blocked' | 'failed' | 'killed' | 'finished' | 'prepared' | 'unreadable'
 
 export interface Job extends JobPlace {
   readonly state: JobState
@@ -75,11 +78,14 @@ async function listPlacesIn(root: string, set: readonly string[] | undefined): P
   const overrides = parseAssignments('-s', set)
   const { settings: common } = loadProjectSettings(await loadProject(root), undefined, overrides)
   const spiders = await readSpiderSettings(root, listSpiders(root), overrides)
-  const places = spiders.map(({ file: { name }, settings }): JobPlace => ({ name, path: pathOf(settings, name), settings, command: commandLine('run', name) }))
+  const places = spiders.map(({ file: { name }, settings }): JobPlace => {
+    return { name, path: pathOf(settings, name), settings, command: commandLine('run', name) }
+  })
   const known = new Set(places.map(({ path }) => path))
   const folders = new Set([common, ...spiders.map(({ settings }) => settings)].map((settings) => dirname(pathOf(settings, ''))))
   for (const frontiers of folders) {
-    for (const name of new Set(filesIn(frontiers).flatMap((file) => /^(.+)\.db(\.set-aside-.*)?$/.exec(file)?.[1] ?? []))) {
+    const names = filesIn(frontiers).flatMap((file) => /^(.+)\.db(\.set-aside-.*)?$/.exec(file)?.[1] ?? [])
+    for (const name of new Set(names)) {
       const path = join(frontiers, `${name}.db`)
       if (!known.has(path)) places.push({ name, path, settings: common, command: undefined })
     }
@@ -97,27 +103,29 @@ export function readJob(place: JobPlace): Job | undefined {
     const state = frontier !== undefined ? stateOf(frontier) : prepared === undefined ? 'finished' : 'prepared'
     return { ...place, state, process: frontier?.process ?? runningProcess(path), frontier, prepared, error: undefined }
   } catch (error) {
-    return { ...place, state: 'unreadable', process: runningProcess(path), frontier: undefined, prepared: undefined, error: messageOf(error) }
+    const unread = { frontier: undefined, prepared: undefined, error: messageOf(error) }
+    return { ...place, ...unread, state: 'unreadable', process: runningProcess(path) }
   }
 }
 
 /** Files beside a frontier that were set aside, since they could not be gone on with. */
 export function listSetAside(path: string): string[] {
   const frontiers = dirname(path)
-  return filesIn(frontiers).map((file) => join(frontiers, file)).filter((file) => file.startsWith(`${path}.set-aside-`))
+  const files = filesIn(frontiers).map((file) => join(frontiers, file))
+  return files.filter((file) => file.startsWith(`${path}.set-aside-`))
 }
 
 function stateOf({ process: id, endedAt, ending }: FrontierInspection): JobState {
   if (id !== undefined) return 'running'
   if (endedAt !== undefined) return 'finished'
   if (ending === undefined) return 'killed'
-  return ending === 'limit' || ending === 'blocked' ? ending : 'stopped'
+  return ending === 'limit' || ending === 'blocked' || ending === 'failed' ? ending : 'stopped'
 }
 
 function listDemoPlaces(): JobPlace[] {
   const folder = demoFolder()
   const { settings } = loadSettings({ program: demoSettings(folder) })
-  return listDemos(folder).map((name) => ({ name, path: join(folder, 'frontier', `${name}.db`), settings, command: demoCommand(name) }))
+  return listDemos(folder).map((name) => ({ name, path: pathOf(settings, name), settings, command: demoCommand(name) }))
 }
 
 function pathOf({ dataDir }: Settings, name: string): string {

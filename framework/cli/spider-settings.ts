@@ -15,7 +15,11 @@ export interface SpiderSettings {
  * Reads the settings of spiders from the files of their project.
  * @throws SettingsError when settings.ts can't be used.
  */
-export async function readSpiderSettings(root: string, files: readonly SpiderFile[], overrides: Readonly<Record<string, string>>): Promise<SpiderSettings[]> {
+export async function readSpiderSettings(
+  root: string,
+  files: readonly SpiderFile[],
+  overrides: Readonly<Record<string, string>>,
+): Promise<SpiderSettings[]> {
   const project = await loadProject(root)
   const read: SpiderSettings[] = []
   for (const file of files) {

@@ -88,7 +88,7 @@ export class EmbeddedFrontier implements Frontier {
       this.#load()
     } catch (error) {
       database?.close()
-      this.#lock.release()
+      this.#lock.release(!this.#lock.wasAbandoned)
       throw isCrawlError(error) ? error : storageError(error, path)
     }
     this.#unwatch = slots.onMemory((memory) => {
@@ -182,6 +182,8 @@ export class EmbeddedFrontier implements Frontier {
     this.#queues.close()
     try {
       await this.#commits.close()
+      // libSQL keeps the log of a connection that is closed: the file alone shall hold the run.
+      this.#database.exec('pragma wal_checkpoint(truncate)')
     } finally {
       this.#database.close()
       this.#lock.release()

@@ -1,6 +1,6 @@
 import { isCrawlError, StorageError } from '../errors.ts'
 import { storageError } from './failure.ts'
-import { isOwn, openReadOnly } from './inspect.ts'
+import { endTransaction, isOwn, openReadOnly } from './inspect.ts'
 import { renderHeader } from './seen-file.ts'
 import { readMeta } from './tables.ts'
 
@@ -24,19 +24,19 @@ export function* exportSeen({ path, ttlMs }: ExportSeenOptions): Generator<strin
       database.exec('begin')
       const meta = isOwn(database, path) ? readMeta(database) : undefined
       const seed = meta?.get('seed')
-      if (seed === undefined) throw new StorageError(`The frontier ${path} holds no fingerprints of orbweaver: no run has begun with it.`)
+      if (seed === undefined) throw new StorageError(`The frontier ${path} holds no fingerprints: no run has begun with it.`)
       let lines = [renderHeader({ bits: meta?.get('bits') === '128' ? 128 : 64, seed: BigInt(`0x${seed}`) })]
       const oldest = ttlMs === 0 ? 0 : Math.floor((Date.now() - ttlMs) / 1_000)
-      const rows = database.prepare('select high, low, high2, low2 from seen where at = 0 or at >= ? order by n').raw().iterate(oldest)
-      for (const row of rows) {
-        const [high, low, high2, low2] = row as [number, number, number | null, number | null]
-        lines.push(high2 === null || low2 === null ? hex(high) + hex(low) : hex(high) + hex(high2) + hex(low) + hex(low2))
+      const select = database.prepare('select high, low, high2, low2 from seen where at = 0 or at >= ? order by n').raw()
+      for (const row of select.iterate(oldest)) {
+        lines.push((row as (number | null)[]).map(hex).join(''))
         if (lines.length < linesPerPart) continue
         yield `${lines.join('\n')}\n`
         lines = []
       }
       if (lines.length > 0) yield `${lines.join('\n')}\n`
     } finally {
+      endTransaction(database)
       database.close()
     }
   } catch (error) {
@@ -44,4 +44,5 @@ export function* exportSeen({ path, ttlMs }: ExportSeenOptions): Generator<strin
   }
 }
 
-const hex = (word: number): string => word.toString(16).padStart(8, '0')
+/** Fingerprints of 64 bits have two words, and nothing in the place of the other two. */
+const hex = (word: number | null): string => word?.toString(16).padStart(8, '0') ?? ''

@@ -1,10 +1,7 @@
 import type Database from 'libsql'
-import { fingerprintParts, wordAt } from '../dupe-filter/fingerprint-parts.ts'
-import { isCrawlError, SettingsError } from '../errors.ts'
-import { silentLog } from '../log.ts'
-import { storageError } from './failure.ts'
-import { lockFrontier } from './lock.ts'
-import { openFile } from './open-file.ts'
+import { fingerprintParts } from '../dupe-filter/fingerprint-parts.ts'
+import { SettingsError } from '../errors.ts'
+import { editFile } from './edit-file.ts'
 import { checkSeenFile, fingerprintsOf, type SeenFile, type SeenHeader } from './seen-file.ts'
 import { readMeta } from './tables.ts'
 
@@ -44,30 +41,22 @@ const insertImported = `insert into imported (high, low) select high, low from (
  */
 export async function importSeen({ path, file }: ImportSeenOptions): Promise<ImportedSeen> {
   const seenFile = await checkSeenFile(file)
-  const lock = lockFrontier(path)
-  try {
-    const database = openFile({ path, fresh: false, wasAbandoned: lock.wasAbandoned, synchronous: 'full', log: silentLog })
-    try {
-      const { header, count } = seenFile
-      const meta = readMeta(database)
-      database.exec(`pragma temp_store = file; begin immediate; ${stage}`)
-      if (header !== undefined) takeOver(database, meta, header, file)
-      await stageAll(database, seenFile)
-      const { changes } = database.prepare(header === undefined ? insertImported : insertSeen).run()
-      database.exec('commit')
-      return { format: header === undefined ? 'scrapy' : 'orbweaver', read: count, imported: changes, isBegun: meta.has('begun') }
-    } finally {
-      database.close()
-    }
-  } catch (error) {
-    throw isCrawlError(error) ? error : storageError(error, path)
-  } finally {
-    lock.release()
-  }
+  return editFile(path, async (database) => {
+    const { header, count } = seenFile
+    const meta = readMeta(database)
+    database.exec(`pragma temp_store = file; begin immediate; ${stage}`)
+    if (header !== undefined) takeOver(database, meta, header, file)
+    await stageAll(database, seenFile)
+    const { changes } = database.prepare(header === undefined ? insertImported : insertSeen).run()
+    database.exec('commit')
+    const format = header === undefined ? 'scrapy' : 'orbweaver'
+    return { format, read: count, imported: changes, isBegun: meta.has('begun') }
+  })
 }
 
 /** A job has one seed and one length of fingerprints. */
-function takeOver(database: Database.Database, meta: ReadonlyMap<string, string>, { bits, seed }: SeenHeader, file: string): void {
+function takeOver(database: Database.Database, meta: ReadonlyMap<string, string>, header: SeenHeader, file: string): void {
+  const { bits, seed } = header
   const own = meta.get('seed')
   if (own === undefined) {
     const mark = database.prepare('insert into meta values (?, ?)')
@@ -76,21 +65,27 @@ function takeOver(database: Database.Database, meta: ReadonlyMap<string, string>
     return
   }
   const ownBits = Number(meta.get('bits'))
-  const problem = ownBits !== bits ? `have ${bits} bits, and those of this job ${ownBits}` : BigInt(`0x${own}`) !== seed ? 'were made with another seed than those of this job' : undefined
-  if (problem === undefined) return
+  if (ownBits === bits && BigInt(`0x${own}`) === seed) return
+  const other = `have ${bits} bits, and those of this job ${ownBits}`
+  const problem = ownBits === bits ? 'were made with another seed than those of this job' : other
   const why = meta.has('begun') ? 'which has begun' : 'into which others were imported'
-  throw new SettingsError(`The fingerprints of ${file} ${problem}, ${why}: they would never match. Nothing was imported. They can be imported into a job that has not begun: end this one, or remove it with \`crawl jobs clean\`.`)
+  const remedy = 'They can be imported into a job that has not begun: end this one, or remove it with `crawl jobs clean`.'
+  const what = `The fingerprints of ${file} ${problem}, ${why}: they would never match.`
+  throw new SettingsError(`${what} Nothing was imported. ${remedy}`)
 }
 
 async function stageAll(database: Database.Database, file: SeenFile): Promise<void> {
-  const insert = (rows: number) => database.prepare(`insert into staged values ${Array.from({ length: rows }, () => '(?, ?, ?, ?)').join()}`)
+  const insert = (rows: number) => {
+    const values = Array<string>(rows).fill('(?, ?, ?, ?)').join()
+    return database.prepare(`insert into staged values ${values}`)
+  }
   const insertOne = insert(1)
   const insertMany = insert(rowsPerInsert)
   const isScrapy = file.header === undefined
   let values: (number | null)[] = []
   for await (const fingerprints of fingerprintsOf(file)) {
     for (const fingerprint of fingerprints) {
-      const [high, low, high2 = null, low2 = null] = isScrapy ? [wordAt(fingerprint, 0), wordAt(fingerprint, 8)] : fingerprintParts(fingerprint)
+      const [high, low, high2 = null, low2 = null] = fingerprintParts(isScrapy ? fingerprint.slice(0, 16) : fingerprint)
       if (values.push(high, low, high2, low2) < rowsPerInsert * 4) continue
       insertMany.run(values)
       values = []

@@ -65,16 +65,17 @@ export function countPrepared(path: string): number | undefined {
   return readFrom(path, (database) => {
     if (isEmpty(database)) return 0
     if (!isOwn(database, path) || readMeta(database).has('begun')) return undefined
-    const { count } = database.prepare('select (select count(*) from seen) + (select count(*) from imported) as count').get() as { count: number }
-    return count
+    const count = 'select (select count(*) from seen) + (select count(*) from imported) as count'
+    return (database.prepare(count).get() as { count: number }).count
   })
 }
 
+const selectFailures = `select coalesce(case when json_valid(body) then body ->> 'kind' end, 'page') as kind,
+  coalesce(reason, '') as reason, count(*) as count from request where state = ${state.failed} and coalesce(?, reason) is reason group by 1, 2`
+
 /** Requests that were given up, by kind and reason; only those with `reason` when it is given. */
 export function countFailures(database: Database.Database, reason: string | null = null): FailureCount[] {
-  const kind = `coalesce(case when json_valid(body) then body ->> 'kind' end, 'page')`
-  const select = `select ${kind} as kind, coalesce(reason, '') as reason, count(*) as count from request where state = ${state.failed} and coalesce(?, reason) is reason group by 1, 2`
-  return database.prepare(select).all([reason]) as FailureCount[]
+  return database.prepare(selectFailures).all([reason]) as FailureCount[]
 }
 
 /** Reads a frontier's file by `read`, from one moment of a run that may go on. */
@@ -85,12 +86,18 @@ export function readFrom<Result>(path: string, read: (database: Database.Databas
       database.exec('begin')
       return read(database)
     } finally {
+      endTransaction(database)
       database.close()
     }
   } catch (cause) {
     if (isCrawlError(cause)) throw cause
     throw storageError(cause, path)
   }
+}
+
+/** libsql frees statements late, and a connection that was closed before keeps its transaction until then. */
+export function endTransaction(database: Database.Database): void {
+  if (database.inTransaction) database.exec('rollback')
 }
 
 /** Opens a SQLite file that is there, for reading: it can't be written by this connection. */
@@ -142,7 +149,9 @@ function isEmpty(database: Database.Database): boolean {
   return pragma(database, 'application_id') === 0 && database.prepare('select 1 from sqlite_master').get() === undefined
 }
 
-const pragma = (database: Database.Database, name: string): unknown => (database.prepare(`pragma ${name}`).raw().get() as unknown[])[0]
+function pragma(database: Database.Database, name: string): unknown {
+  return (database.prepare(`pragma ${name}`).raw().get() as unknown[])[0]
+}
 
 /**
  * False for a run of another version that has ended: the next one begins anew.

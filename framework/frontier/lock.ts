@@ -9,7 +9,8 @@ import { storageError } from './failure.ts'
 export interface FrontierLock {
   /** True when the process that had it before ended without giving it back. */
   readonly wasAbandoned: boolean
-  release(): void
+  /** @param isSound the file was closed in order; else the next process is told that this one abandoned it. Default true. */
+  release(isSound?: boolean): void
 }
 
 /**
@@ -41,8 +42,8 @@ export function lockFrontier(path: string): FrontierLock {
     lock.close()
     throw storageError(error, path)
   }
-  const release = () => {
-    rmSync(pidPath, { force: true })
+  const release = (isSound = true) => {
+    if (isSound) rmSync(pidPath, { force: true })
     lock.exec('rollback')
     lock.close()
   }

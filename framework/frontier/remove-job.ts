@@ -21,7 +21,8 @@ export function removeJob({ path, writtenAt: seenAt, setAside }: RemoveJobOption
   const lock = lockFrontier(path)
   try {
     if (seenAt !== undefined && existsSync(path) && writtenAt(path) !== seenAt) {
-      throw new StorageError(`The frontier ${path} was written while it was about to be removed. It was left as it is.`, { reason: 'in use' })
+      const what = `The frontier ${path} was written as it was about to be removed. It was left as it is.`
+      throw new StorageError(what, { reason: 'in use' })
     }
     let bytes = 0
     // The lock's own file goes last, and while it is held: a process that comes then makes another.

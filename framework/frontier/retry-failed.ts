@@ -1,16 +1,14 @@
 import { existsSync } from 'node:fs'
 import Database from 'libsql'
-import { isCrawlError, StorageError } from '../errors.ts'
-import { silentLog } from '../log.ts'
-import { storageError } from './failure.ts'
-import { countFailures, inspectFrontier, type FailureCount } from './inspect.ts'
-import { lockFrontier } from './lock.ts'
-import { openFile } from './open-file.ts'
+import { StorageError } from '../errors.ts'
+import { editFile } from './edit-file.ts'
+import { countFailures, endTransaction, inspectFrontier, type FailureCount } from './inspect.ts'
 import { state } from './tables.ts'
 
 const countLess = `update outcome set count = count - ? where kind = ? and state = 'failed' and reason = ?`
 const forgetNone = `delete from outcome where state = 'failed' and count <= 0`
-const putBack = `update request set state = ${state.pending}, due = 0, attempts = 0, patience = 0, interruptions = 0, reason = null, message = null
+const putBack = `update request
+  set state = ${state.pending}, due = 0, attempts = 0, patience = 0, interruptions = 0, reason = null, message = null
   where state = ${state.failed} and coalesce(?, reason) is reason`
 
 /**
@@ -20,28 +18,14 @@ const putBack = `update request set state = ${state.pending}, due = 0, attempts 
  * @param reason only requests that failed for it. Default: all.
  * @throws StorageError when there is no job, it can't be written, or a process runs it.
  */
-export function retryFailed(path: string, reason?: string): readonly FailureCount[] {
+export async function retryFailed(path: string, reason?: string): Promise<readonly FailureCount[]> {
   if (!existsSync(path)) throw new StorageError(`There is no frontier ${path}: nothing can have failed.`)
-  const lock = lockFrontier(path)
-  try {
-    const job = inspectFrontier(path)
-    if (job === undefined) return []
-    if (job.endedAt !== undefined) {
-      if (!job.failures.some((failure) => reason === undefined || failure.reason === reason)) return []
-      // An ended job would be removed as it is opened.
-      reopen(path)
-    }
-    const database = openFile({ path, fresh: false, wasAbandoned: lock.wasAbandoned, synchronous: 'full', log: silentLog })
-    try {
-      return putBackFailed(database, reason ?? null)
-    } finally {
-      database.close()
-    }
-  } catch (error) {
-    throw isCrawlError(error) ? error : storageError(error, path)
-  } finally {
-    lock.release()
-  }
+  const wanted = () => inspectFrontier(path)?.failures.some((failure) => reason === undefined || failure.reason === reason) === true
+  if (!wanted()) return []
+  return editFile(path, (database) => putBackFailed(database, reason ?? null), () => {
+    // An ended job would be removed as it is opened.
+    if (inspectFrontier(path)?.endedAt !== undefined) reopen(path)
+  })
 }
 
 function reopen(path: string): void {
@@ -53,6 +37,7 @@ function reopen(path: string): void {
     database.prepare(`insert into meta values ('ending', ?) on conflict do update set value = excluded.value`).run(ending)
     database.exec('commit')
   } finally {
+    endTransaction(database)
     database.close()
   }
 }

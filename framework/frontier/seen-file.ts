@@ -48,11 +48,12 @@ export async function checkSeenFile(path: string): Promise<SeenFile> {
       else if (text !== '' && ++bad === 1) firstBad = `line ${line} is ${JSON.stringify(text.slice(0, 60))}`
     }
   }
-  if (bad > 0) {
-    const wanted = header === undefined ? `${scrapyDigits} hexadecimal digits, as in Scrapy's requests.seen, and the first line isn't that of \`crawl seen export\`` : `${header.bits / 4} hexadecimal digits, as its first line says`
-    throw new SettingsError(`${path} has ${bad === 1 ? 'a line' : `${bad} lines`} that ${bad === 1 ? 'is' : 'are'} no fingerprint of ${wanted}: ${firstBad}. Nothing was imported.`)
-  }
-  return { path, header, count }
+  if (bad === 0) return { path, header, count }
+  const lines = bad === 1 ? 'a line that is' : `${bad} lines that are`
+  const wanted = header === undefined
+    ? `${scrapyDigits} hexadecimal digits, as in Scrapy's requests.seen, and the first line isn't that of \`crawl seen export\``
+    : `${header.bits / 4} hexadecimal digits, as its first line says`
+  throw new SettingsError(`${path} has ${lines} no fingerprint of ${wanted}: ${firstBad}. Nothing was imported.`)
 }
 
 /** The fingerprints of a file that was checked, as they come. */
@@ -65,8 +66,15 @@ const digitsOf = (count: number): RegExp => new RegExp(`^[0-9a-f]{${count}}$`, '
 
 function parseHeader(path: string, text: string): SeenHeader {
   const [, version, bits, seed = ''] = /^# orbweaver seen (\d+) bits=(64|128) seed=([0-9a-f]{16})$/.exec(text) ?? []
-  if (version === undefined) throw new SettingsError(`The first line of ${path} is damaged: ${JSON.stringify(text.slice(0, 80))}. It must be as ${renderHeader({ bits: 64, seed: 0n })}`)
-  if (Number(version) !== formatVersion) throw new SettingsError(`${path} has format ${version} of \`crawl seen export\`, and this orbweaver knows ${formatVersion}. Export it with this version.`)
+  if (version === undefined) {
+    const example = renderHeader({ bits: 64, seed: 0n })
+    const shown = JSON.stringify(text.slice(0, 80))
+    throw new SettingsError(`The first line of ${path} is damaged: ${shown}. It must be as ${example}`)
+  }
+  if (Number(version) !== formatVersion) {
+    const what = `${path} has format ${version} of \`crawl seen export\``
+    throw new SettingsError(`${what}, and this orbweaver knows ${formatVersion}: export it with this one.`)
+  }
   return { bits: bits === '64' ? 64 : 128, seed: BigInt(`0x${seed}`) }
 }
 

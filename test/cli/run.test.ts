@@ -117,9 +117,14 @@ export default defineSettings({
   test('a host that asks for more patience than limits.blockedMs: exit code 5', async () => {
     const site = await open(serve((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end()))
     const root = project()
-    const { code, stdout, stderr } = await crawl(['run', 'plain', '-a', `site=${site.url}`, '--json', '-s', 'limits.blockedMs=1000', '-s', 'retry.attempts=3'], root)
+    const args = ['run', 'plain', '-a', `site=${site.url}`, '-s', 'limits.blockedMs=1000', '-s', 'retry.attempts=3']
+    const { code, stdout, stderr } = await crawl([...args, '--json'], root)
     assert.equal(code, 5, stderr)
     assert.equal((JSON.parse(stdout) as JsonSummary).reason, 'blocked')
+    const again = await crawl(args, root)
+    assert.equal(again.code, 5)
+    assert.match(again.stderr, /^requests .*\n +1 {2}waits until [\d :-]+ or later: the next run takes it up$/m)
+    assert.equal(site.requests.get('/'), 1)
   })
 
   test('a database that is none: one message, no stack, exit code 6', async () => {

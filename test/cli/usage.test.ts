@@ -37,6 +37,10 @@ const wrong: readonly (readonly [args: string[], message: RegExp])[] = [
   [['run', 'gallery', '--limit', 'ten'], /^--limit needs a whole number from 1, not "ten"\.\n$/],
   [['run', 'gallery', '-a', 'site'], /^-a needs name=value, not "site"\.\n$/],
   [['run', 'gallery', '-s', 'slot.delay=3'], /^There is no setting "slot\.delay" \(command line\)\. Did you mean "slot\.delayMs"\?\n$/],
+  [['jobs', 'list'], /^Unknown argument: list\nSee crawl jobs --help\.\n$/],
+  [['jobs', 'retry'], /^Which spider\? `crawl list` shows them\.\nSee crawl jobs retry --help\.\n$/],
+  [['seen'], /^export or import\?\nSee crawl seen --help\.\n$/],
+  [['seen', 'import', 'gallery'], /^Which file\? One that `crawl seen export` or Scrapy has written\.\nSee crawl seen import --help\.\n$/],
   [['demo', '--port', '70000'], /^--port needs a number up to 65535/],
   [[], /^crawl <command>\n/],
 ]

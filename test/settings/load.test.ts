@@ -21,7 +21,8 @@ describe('settings', () => {
       environment: { CRAWL_SLOT_DELAY_MS: '3' },
       commandLine: { 'slot.delayMs': '4s' },
     })
-    assert.deepEqual(settings.slot, { delayMs: 4_000, concurrency: 4, jitter: 0 })
+    const { delayMs, concurrency, jitter } = settings.slot
+    assert.deepEqual({ delayMs, concurrency, jitter }, { delayMs: 4_000, concurrency: 4, jitter: 0 })
     const origin = (path: string) => origins.find((entry) => entry.path === path)?.origin
     assert.equal(origin('slot.delayMs'), 'command line')
     assert.equal(origin('slot.concurrency'), 'spider')

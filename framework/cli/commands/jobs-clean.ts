@@ -39,7 +39,8 @@ interface Kept {
 }
 
 /** `crawl jobs clean` */
-export async function cleanJobs({ spiders = [], unfinished = false, yes = false, json, ...options }: JobsCleanCommandOptions): Promise<number> {
+export async function cleanJobs(options: JobsCleanCommandOptions): Promise<number> {
+  const { spiders = [], unfinished = false, yes = false, json } = options
   const isNamed = spiders.length > 0
   const places = isNamed ? await findPlaces(spiders, options) : await listPlaces(options)
   const all = places.map(look).filter(({ job, setAside }) => job !== undefined || setAside.length > 0)
@@ -76,23 +77,33 @@ function reasonToKeep(job: Job | undefined, unfinished: boolean, isNamed: boolea
   if (job === undefined) return undefined
   const { state, process: id, frontier, name, command, error } = job
   if (id !== undefined) return `process ${id} is running it`
-  if (state === 'unreadable') return unfinished && isNamed ? undefined : `${error} To remove it nevertheless: ${commandLine('jobs', 'clean', name, '--unfinished')}`
+  if (state === 'unreadable') {
+    const remove = commandLine('jobs', 'clean', name, '--unfinished')
+    return unfinished && isNamed ? undefined : `${error} To remove it nevertheless: ${remove}`
+  }
   if (state === 'finished' || unfinished) return undefined
-  const what = state === 'prepared' ? 'it has not begun, and was given fingerprints' : `${state === 'killed' ? 'killed' : state === 'stopped' ? 'stopped' : `stopped (${state})`}, ${formatCounted((frontier?.pending ?? 0) + (frontier?.delayed ?? 0), 'request')} left`
+  const ending = state === 'killed' || state === 'stopped' ? state : `stopped (${state})`
+  const left = formatCounted((frontier?.pending ?? 0) + (frontier?.delayed ?? 0), 'request')
+  const what = state === 'prepared' ? 'it has not begun, and was given fingerprints' : `${ending}, ${left} left`
   return `${what}. ${command === undefined ? '' : `${command} goes on with it; `}--unfinished removes it`
 }
 
 async function isAgreed({ place: { name }, job }: Remains, yes: boolean): Promise<boolean> {
   if (job === undefined || job.state === 'finished' || yes) return true
-  const words = { deed: `Removing the job of ${name}`, question: 'Remove it?', instead: 'leave out --unfinished. Nothing was removed.' }
-  if (job.frontier !== undefined) return mayGiveUp(job.frontier, yes, words)
-  const what = job.state === 'prepared' ? `The job of ${name} has not begun, and was given fingerprints that are lost with it.` : `Whether the job of ${name} has ended can't be read.`
-  return isAgreedTo(what, words.question, `Add --yes to remove it, or ${words.instead}`)
+  const question = 'Remove it?'
+  const instead = 'leave out --unfinished. Nothing was removed.'
+  if (job.frontier !== undefined) return mayGiveUp(job.frontier, yes, { deed: `Removing the job of ${name}`, question, instead })
+  const isPrepared = job.state === 'prepared'
+  const what = isPrepared ? 'has not begun, and was given fingerprints that are lost with it' : "can't be read, and may not have ended"
+  return isAgreedTo(`The job of ${name} ${what}.`, question, `Add --yes to remove it, or ${instead}`)
 }
 
 function render(removed: readonly Removed[], kept: readonly Kept[], bytes: number): string[] {
   const paint = createPaint(process.stdout)
-  const rows = alignColumns(removed.map((job) => ['removed', paint('bold', cleanText(job.spider)), job.state, formatBytes(job.bytes)]), [3])
-  const result = removed.length === 0 ? 'Nothing was removed: no job has ended.' : `${formatBytes(bytes)} given back. Rows and images stay, and no image is downloaded twice.`
+  const cells = removed.map((job) => ['removed', paint('bold', cleanText(job.spider)), job.state, formatBytes(job.bytes)])
+  const rows = alignColumns(cells, [3])
+  const result = removed.length === 0
+    ? `Nothing was removed${kept.length === 0 ? ': no job has ended' : ''}.`
+    : `${formatBytes(bytes)} given back. Rows and images stay, and no image is downloaded twice.`
   return [...rows, ...kept.map(({ spider, why }) => `kept     ${paint('bold', cleanText(spider))}: ${cleanText(why)}`), result]
 }

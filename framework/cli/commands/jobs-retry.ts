@@ -18,8 +18,10 @@ export interface JobsRetryCommandOptions extends JobsOptions {
 /** `crawl jobs retry SPIDER` */
 export async function retryJob({ spider, reason, json, ...options }: JobsRetryCommandOptions): Promise<number> {
   const { name, path, command } = await findPlace(spider, options)
-  if (!existsSync(path)) throw new SettingsError(`There is no job of ${name}: nothing can have failed. \`${commandLine('run', name)}\` begins one.`)
-  const failures = retryFailed(path, reason)
+  if (!existsSync(path)) {
+    throw new SettingsError(`There is no job of ${name}: nothing can have failed. \`${commandLine('run', name)}\` begins one.`)
+  }
+  const failures = await retryFailed(path, reason)
   const count = failures.reduce((sum, failure) => sum + failure.count, 0)
   if (json === true) {
     process.stdout.write(`${JSON.stringify({ spider: name, count, failures })}\n`)
@@ -30,8 +32,9 @@ export async function retryJob({ spider, reason, json, ...options }: JobsRetryCo
     process.stdout.write(`${describeNone(path, name, reason)}\n`)
     return exitCode.done
   }
-  const reasons = describeReasons(failures.map((failure) => ({ reason: `${failure.kind} ${failure.reason}`, count: failure.count })))
-  process.stdout.write(`${formatCounted(count, 'request')} of ${name} will be tried again: ${reasons}\n${paint('dim', 'next')}  ${paint('cyan', command ?? commandLine('run', name))}\n`)
+  const reasons = describeReasons(failures.map(({ kind, reason: own, count: part }) => ({ reason: `${kind} ${own}`, count: part })))
+  process.stdout.write(`${formatCounted(count, 'request')} of ${name} will be tried again: ${reasons}\n`)
+  process.stdout.write(`${paint('dim', 'next')}  ${paint('cyan', command ?? commandLine('run', name))}\n`)
   return exitCode.done
 }
 

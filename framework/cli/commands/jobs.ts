@@ -88,29 +88,34 @@ function render(jobs: readonly ListedJob[], paint: Paint): string[] {
   const rows = jobs.map((job) => {
     const { spider, bytes, writtenAt, begunAt } = job
     const age = `${formatDuration(Math.max(0, now - writtenAt))} ago`
-    return [paint('bold', cleanText(spider)), describeState(job, paint), ...describeProgress(job), begunAt === undefined ? '' : formatDate(begunAt), age, formatBytes(bytes)]
+    const begun = begunAt === undefined ? '' : formatDate(begunAt)
+    return [paint('bold', cleanText(spider)), describeState(job, paint), ...describeProgress(job), begun, age, formatBytes(bytes)]
   })
   const [first = '', ...lines] = alignColumns([[...head], ...rows], right)
-  const problems = jobs.flatMap(({ spider, error }) => (error === undefined ? [] : [paint('red', `${cleanText(spider)}: ${cleanText(error)}`)]))
+  const problems = jobs
+    .filter(({ error }) => error !== undefined)
+    .map(({ spider, error = '' }) => paint('red', `${cleanText(spider)}: ${cleanText(error)}`))
   const gone = jobs.filter(({ command }) => command === undefined).map(({ spider }) => cleanText(spider))
   const notes = gone.length === 0 ? [] : [paint('dim', `${gone.join(', ')}: there is no such spider any more`)]
   return [paint('dim', first), ...lines, ...problems, ...notes]
 }
 
 function describeState({ state, process: id }: ListedJob, paint: Paint): string {
-  const colour = { running: 'green', finished: 'green', unreadable: 'red', prepared: 'cyan', stopped: 'yellow', limit: 'yellow', blocked: 'yellow', killed: 'yellow' } as const
-  return `${paint(colour[state], state)}${id === undefined ? '' : ` (${id})`}`
+  const colour = state === 'unreadable' ? 'red' : state === 'running' || state === 'finished' ? 'green' : 'yellow'
+  return `${paint(colour, state)}${id === undefined ? '' : ` (${id})`}`
 }
 
 function describeProgress({ done, total, left = 0, delayed = 0, failed = 0, prepared }: ListedJob): string[] {
   if (prepared !== undefined) return [`${formatCount(prepared)} known`, '', '', '', '']
   if (done === undefined || total === undefined) return ['', '', '', '', '']
   const percent = total === 0 ? '' : `${Math.floor((done / total) * 100)} %`
-  return [`${formatCount(done)} of ${formatCount(total)}`, percent, ...[left, delayed, failed].map((count) => (count === 0 ? '' : formatCount(count)))]
+  const counts = [left, delayed, failed].map((count) => (count === 0 ? '' : formatCount(count)))
+  return [`${formatCount(done)} of ${formatCount(total)}`, percent, ...counts]
 }
 
 function describeSetAside(files: readonly string[]): string {
   const bytes = files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
-  const [first = ''] = files
-  return `${formatCounted(files.length, 'file')} set aside (${formatBytes(bytes)}), such as ${cleanText(shortPath(first))}: \`${commandLine('jobs', 'clean')}\` removes what was set aside`
+  const example = cleanText(shortPath(files[0] ?? ''))
+  const what = `${formatCounted(files.length, 'file')} set aside (${formatBytes(bytes)}), such as ${example}`
+  return `${what}: \`${commandLine('jobs', 'clean')}\` removes what was set aside`
 }

@@ -28,8 +28,11 @@ export async function exportSeenOf({ spider, output, ...options }: SeenExportCom
   // Before the project's folder becomes the current one.
   const target = output === undefined || output === '-' ? undefined : resolve(output)
   const { name, path, settings } = await findPlace(spider, options)
-  if (!existsSync(path)) throw new SettingsError(`There is no job of ${name}: it has met nothing. \`${commandLine('run', name)}\` begins one.`)
-  const parts = Readable.from(exportSeen({ path, ttlMs: settings.dupeFilter.ttlMs }), { objectMode: false, highWaterMark: 1 << 16 })
+  if (!existsSync(path)) {
+    throw new SettingsError(`There is no job of ${name}: it has met nothing. \`${commandLine('run', name)}\` begins one.`)
+  }
+  const text = exportSeen({ path, ttlMs: settings.dupeFilter.ttlMs })
+  const parts = Readable.from(text, { objectMode: false, highWaterMark: 1 << 16 })
   if (target !== undefined) await writeWhole(parts, target)
   else {
     // Whoever reads it may have read enough.
@@ -64,7 +67,10 @@ export async function importSeenInto({ spider, file, json, ...options }: SeenImp
   const { format, read, imported, isBegun } = result
   const paint = createPaint(process.stdout)
   const known = read === imported ? '' : `; ${formatCount(read - imported)} were known or there twice`
-  const what = `${formatCounted(imported, 'fingerprint')} of ${format === 'scrapy' ? 'Scrapy' : 'orbweaver'} imported${known}. ${name} takes their requests for met.`
-  process.stdout.write(`${what}\n${paint('dim', 'next')}  ${paint('cyan', command)}  ${isBegun ? 'goes on where it stopped' : 'begins, and fetches none of them'}\n`)
+  const origin = format === 'scrapy' ? 'Scrapy' : 'orbweaver'
+  const next = isBegun ? 'goes on where it stopped' : 'begins, and fetches none of them'
+  const what = `${formatCounted(imported, 'fingerprint')} of ${origin} imported${known}`
+  process.stdout.write(`${what}. ${name} takes their requests for met.\n`)
+  process.stdout.write(`${paint('dim', 'next')}  ${paint('cyan', command)}  ${next}\n`)
   return exitCode.done
 }

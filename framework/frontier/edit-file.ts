@@ -1,0 +1,32 @@
+import type Database from 'libsql'
+import { isCrawlError } from '../errors.ts'
+import { silentLog } from '../log.ts'
+import { storageError } from './failure.ts'
+import { endTransaction } from './inspect.ts'
+import { lockFrontier } from './lock.ts'
+import { openFile } from './open-file.ts'
+
+/**
+ * Works on the frontier at `path` while no process runs it. `prepare` is called before it is opened: a run that has ended is
+ * removed as it is opened, and a new one begins.
+ * @throws StorageError when a process runs it, or it can't be written.
+ */
+export async function editFile<T>(path: string, edit: (database: Database.Database) => T | Promise<T>, prepare = (): void => {}): Promise<T> {
+  const lock = lockFrontier(path)
+  let isSound = !lock.wasAbandoned
+  try {
+    prepare()
+    const database = openFile({ path, fresh: false, wasAbandoned: lock.wasAbandoned, synchronous: 'full', log: silentLog })
+    isSound = true
+    try {
+      return await edit(database)
+    } finally {
+      endTransaction(database)
+      database.close()
+    }
+  } catch (error) {
+    throw isCrawlError(error) ? error : storageError(error, path)
+  } finally {
+    lock.release(isSound)
+  }
+}
