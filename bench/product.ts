@@ -1,8 +1,22 @@
-import { run, Spider, type PageResponse, type Pipeline, type Results } from 'orbweaver'
+import { run, Spider, type PageResponse, type Pipeline, type Project, type Results } from 'orbweaver'
 import { downloaderMiddlewares, spiderMiddlewares } from 'orbweaver/middlewares'
 import { pipelines } from 'orbweaver/pipelines'
 import type { Meter } from './meter.ts'
 import type { Job } from './scenarios.ts'
+
+/** The product as its users have it, without politeness delays and without what a shell sets. */
+export function benchProject({ concurrency, folder }: Pick<Job, 'concurrency' | 'folder'>): Project {
+  return {
+    downloaderMiddlewares,
+    spiderMiddlewares,
+    pipelines,
+    concurrency,
+    slot: { concurrency, delayMs: 0 },
+    autothrottle: { enabled: false },
+    network: { allowPrivate: true },
+    dataDir: folder,
+  }
+}
 
 /** The same work as the bare loops, by the product as its users have it: all default parts, no politeness delays. */
 export async function crawlByProduct({ scenario, origin, concurrency, folder }: Job, meter: Meter): Promise<void> {
@@ -38,16 +52,7 @@ export async function crawlByProduct({ scenario, origin, concurrency, folder }: 
   const { reason } = await run({
     name: 'bench',
     spider: scenario === 'images' ? Images : Pages,
-    project: {
-      downloaderMiddlewares,
-      spiderMiddlewares,
-      pipelines: [countStored, ...pipelines],
-      concurrency,
-      slot: { concurrency, delayMs: 0 },
-      autothrottle: { enabled: false },
-      network: { allowPrivate: true },
-      dataDir: folder,
-    },
+    project: { ...benchProject({ concurrency, folder }), pipelines: [countStored, ...pipelines] },
     // Variables of the shell don't change what is measured.
     environment: {},
   })

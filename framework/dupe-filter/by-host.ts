@@ -21,11 +21,11 @@ export function hostOf(url: string): string {
 }
 
 /** Objects, arrays and the entry in the map that a host costs beside the bytes of its filter and of its name. */
-const bytesPerHost = 500
+const bytesPerHost = 650
 
 /**
  * One filter for each host, so that it is as large as its host needs it, and a host with millions of URLs doesn't fill the
- * filter of the others. The number of hosts isn't bounded: each costs its filter and about 500 bytes.
+ * filter of the others. The number of hosts isn't bounded: each costs its filter and about 650 bytes.
  */
 export class DupeFilterByHost implements LoadableDupeFilter {
   readonly #options: DupeFilterByHostOptions

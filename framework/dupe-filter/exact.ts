@@ -19,7 +19,7 @@ const initialPlaces = 32
  */
 export class ExactDupeFilter implements LoadableDupeFilter {
   readonly #bits: FingerprintBits
-  /** 32-bit integers of an entry. An entry of zeros is a free place. Signed ones, since V8 keeps others in objects now and then. */
+  /** 32-bit integers of an entry, signed: V8 keeps others in objects now and then. An entry of zeros is a free place. */
   readonly #words: 2 | 4
   readonly #tables: Int32Array[]
   readonly #sizes = new Uint32Array(tables)

@@ -29,7 +29,8 @@ export function checkDigits(fingerprint: string, bits: FingerprintBits): void {
   const digits = fingerprint.length
   if (digits === 32 || (digits === 16 && bits === 64)) return
   const wanted = bits === 64 ? '16 or 32' : '32'
-  throw new CrawlError('fingerprint', `"${fingerprint.slice(0, 64)}" has ${digits} digits: a fingerprint of ${bits} bits needs ${wanted} hexadecimal ones.`)
+  const found = `"${fingerprint.slice(0, 64)}" has ${digits} digits`
+  throw new CrawlError('fingerprint', `${found}: a fingerprint of ${bits} bits needs ${wanted} hexadecimal ones.`)
 }
 
 /**
@@ -49,7 +50,7 @@ export function wordAt(digits: string, at: number): number {
   )
 }
 
-/** In ASCII the low four bits of 0 to 9 are the digit's value, those of A to F and a to f nine less, and only letters have bit 6. */
+/** In ASCII the low four bits of 0 to 9 are the value, those of A to F and a to f nine less, and only letters have bit 6. */
 function digitAt(digits: string, at: number): number {
   const code = digits.charCodeAt(at)
   return (code & 15) + (code >> 6) * 9

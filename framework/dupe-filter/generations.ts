@@ -103,7 +103,8 @@ export class Generations implements DupeFilter {
   }
 
   #count(isNew: boolean): boolean {
-    if (isNew && !this.#isGrown && this.size > (this.#options.capacity ?? Infinity)) {
+    const { capacity } = this.#options
+    if (isNew && capacity !== undefined && !this.#isGrown && this.size > capacity) {
       this.#isGrown = true
       this.#options.onGrown?.()
     }

@@ -66,7 +66,8 @@ export class HyperLogLog {
   /** @throws CrawlError when `bytes` aren't what `toBytes` answers. */
   static fromBytes(bytes: Uint8Array): HyperLogLog {
     if (bytes.length !== registers || bytes.some((rank) => rank > maxRank)) {
-      throw new CrawlError('hyperloglog', `${bytes.length} bytes are no HyperLogLog: it has ${registers}, each at most ${maxRank}.`)
+      const wanted = `it has ${registers}, each at most ${maxRank}`
+      throw new CrawlError('hyperloglog', `${bytes.length} bytes are no HyperLogLog: ${wanted}.`)
     }
     const made = new HyperLogLog()
     made.#registers.set(bytes)

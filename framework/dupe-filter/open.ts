@@ -114,21 +114,24 @@ function makeInMemory(options: DupeFilterOptions, onGrown: (() => void) | undefi
   if (per === 'job') return new BloomDupeFilter({ capacity, errorRate, onGrown })
   // The filter of a host and the one that all hosts share are both asked.
   const ofOne = errorRate / 2
-  const firstCapacity = Math.min(firstUrlsOfHost, Math.floor((firstUrlsOfHost * firstBytesOfHost) / bloomBytes(firstUrlsOfHost, ofOne / 2)))
-  const make = (): LoadableDupeFilter => new BloomDupeFilter({ capacity: Infinity, errorRate: ofOne, firstCapacity })
+  const fitting = Math.floor((firstUrlsOfHost * firstBytesOfHost) / bloomBytes(firstUrlsOfHost, ofOne / 2))
+  const ofHost = { capacity: Infinity, errorRate: ofOne, firstCapacity: Math.min(firstUrlsOfHost, fitting) }
+  const make = (): LoadableDupeFilter => new BloomDupeFilter(ofHost)
   return new DupeFilterByHost({ capacity, onGrown, make })
 }
 
-/** What the first layer of a host's Bloom filter is made for, as far as it fits into the bytes. */
+/** What the first layer of a host's Bloom filter is made for, as far as it fits into the bytes: 2.5 kB with what is around it. */
 const firstUrlsOfHost = 1_000
-const firstBytesOfHost = 2_500
+const firstBytesOfHost = 1_800
 
 function messageOfGrowth({ kind, capacity, errorRate }: DupeFilterOptions): string {
   const passed = `There are more URLs than dupeFilter.capacity, ${capacity.toLocaleString('en-US')}`
   if (kind === 'bloom') {
-    return `${passed}: the Bloom filter grows. It takes at most ${errorRate * 100} % of new URLs for known as before, in more memory and with slower look-ups.`
+    const kept = `It takes at most ${errorRate * 100} % of new URLs for known as before`
+    return `${passed}: the Bloom filter grows. ${kept}, in more memory and with slower look-ups.`
   }
-  return `${passed}: from now on the HyperLogLogs lose more than 0.5 % of new URLs, and 1 % at twice as many. Raise it before the next run, or set dupeFilter.kind to bloom.`
+  const loss = 'from now on the HyperLogLogs lose more than 0.5 % of new URLs, and 1 % at twice as many'
+  return `${passed}: ${loss}. Raise it before the next run, or set dupeFilter.kind to bloom.`
 }
 
 interface Traits {

@@ -1,11 +1,12 @@
 import { unlink } from 'node:fs/promises'
 import { compose, type Middleware } from '../compose.ts'
 import { CrawlError, SettingsError } from '../errors.ts'
-import type { Lease } from '../frontier/frontier.ts'
+import type { Lease, Outcome } from '../frontier/frontier.ts'
 import type { ImageResponse } from '../http/response.ts'
 import { inspectImage } from '../image/inspect.ts'
 import { isStored, type FetchedItem, type FoundItem, type Stored } from '../item.ts'
 import type { Store } from '../store/store.ts'
+import { recalledOutcome } from './outcome.ts'
 
 export interface HarvesterOptions {
   readonly pipelines: readonly Middleware<FetchedItem<any>, Promise<Stored>>[]
@@ -26,10 +27,11 @@ export class Harvester {
     this.#run = compose(options.pipelines)
   }
 
-  /** True when the store needs this image no more: it was kept by a try that the process did not live to settle. */
-  async isSettled(url: string): Promise<boolean> {
+  /** How an image ended by a try that the process did not live to settle; undefined when it has to be downloaded. */
+  async recall(url: string): Promise<Outcome | undefined> {
     const known = await this.#options.store.known([url])
-    return known.get(url)?.settled === true
+    const image = known.get(url)
+    return image?.settled === true ? recalledOutcome(image) : undefined
   }
 
   /** Inspects and keeps one image; its temporary file is gone afterwards. */

@@ -1,6 +1,6 @@
 import { isCrawlError, messageOf, type DownloadError, type RetryRequest } from '../errors.ts'
 import type { Lease, Outcome } from '../frontier/frontier.ts'
-import type { Refusal } from '../store/store.ts'
+import type { KnownImage, Refusal } from '../store/store.ts'
 
 export interface RetryRules {
   /** Tries after the first. */
@@ -57,6 +57,12 @@ export function refusalOf(url: string, outcome: Outcome, attempts: number): Refu
     attempts,
     settled: outcome.state === 'dropped' || settledReasons.has(reason),
   }
+}
+
+/** How the request of an image ended that has such a row, and needs no download for it: the reverse of `refusalOf`. */
+export function recalledOutcome({ status, reason }: Pick<KnownImage, 'status' | 'reason'>): Outcome {
+  if (status === 'downloaded' || status === 'duplicate') return { state: 'done' }
+  return { state: status === 'dropped' ? 'dropped' : 'ignored', reason }
 }
 
 /** What is not wanted is dropped, also by robots.txt; what is not to be had has failed. */

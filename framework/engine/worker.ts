@@ -54,8 +54,9 @@ export class Worker {
     const target = redirectTargets.watch()
     const children: NewRequest[] = []
     try {
-      const { outcome, cause } = await this.#outcome(lease, target, children)
-      await this.#settle(lease, outcome, target, children)
+      const recalled = await this.#recall(lease)
+      const { outcome, cause } = recalled === undefined ? await this.#outcome(lease, target, children) : { outcome: recalled, cause: undefined }
+      await this.#settle(lease, outcome, target, children, recalled !== undefined)
       onOutcome(lease, outcome, cause)
     } catch (error) {
       await this.#release(lease)
@@ -81,7 +82,6 @@ export class Worker {
   async #fetch(lease: Lease, target: RedirectTarget, children: NewRequest[]): Promise<void> {
     const { downloader, harvester, scraper, onResponse } = this.#options
     const { request, visit } = lease
-    if (await this.#isKept(lease)) return
     const response = await downloader.fetch(request, visit)
     onResponse(response)
     if (response.isImage()) await harvester.harvest(response, lease)
@@ -91,13 +91,13 @@ export class Worker {
     }
   }
 
-  /** True when an earlier try was not lived to be settled, but its row was committed. */
-  async #isKept({ request, visit, attempt, interruptions }: Lease): Promise<boolean> {
-    if (request.kind !== 'image' || attempt + interruptions === 1) return false
+  /** How an earlier try ended that was not lived to be settled, though its row was committed; undefined when it has to be fetched. */
+  async #recall({ request, visit, attempt, interruptions }: Lease): Promise<Outcome | undefined> {
+    if (request.kind !== 'image' || attempt + interruptions === 1) return undefined
     try {
-      const isSettled = await this.#options.harvester.isSettled(request.item?.url ?? request.url)
-      if (isSettled) visit.cancel()
-      return isSettled
+      const outcome = await this.#options.harvester.recall(request.item?.url ?? request.url)
+      if (outcome !== undefined) visit.cancel()
+      return outcome
     } catch (error) {
       visit.cancel()
       throw error
@@ -108,13 +108,13 @@ export class Worker {
    * The row of the next candidate of an image that can't be had is stored before its refusal, and that before the lease
    * ends. What a page has led to is added as the page ends, in one transaction; a page that is tried again yields it again.
    */
-  async #settle(lease: Lease, outcome: Outcome, target: RedirectTarget, children: NewRequest[]): Promise<void> {
+  async #settle(lease: Lease, outcome: Outcome, target: RedirectTarget, children: NewRequest[], isRecalled: boolean): Promise<void> {
     const { frontier, store } = this.#options
     const { request } = lease
     const refusal = request.kind === 'image' ? refusalOf(request.item?.url ?? request.url, outcome, lease.attempt) : undefined
     if (refusal !== undefined) {
       if (refusal.status === 'failed') await this.#addFallback(request, children)
-      await store.refuse(refusal)
+      if (!isRecalled) await store.refuse(refusal)
     }
     const met = outcome.state === 'done' ? target.met : undefined
     await frontier.settle([{ lease, outcome, children, ...(met === undefined ? {} : { met }) }])

@@ -7,15 +7,15 @@ import { lockFrontier } from './lock.ts'
 import { openFile } from './open-file.ts'
 
 /**
- * Works on the frontier at `path` while no process runs it. `prepare` is called before it is opened: a run that has ended is
- * removed as it is opened, and a new one begins.
+ * Works on the frontier at `path` while no process runs it. `prepare` is called before it is opened, and may answer that there
+ * is nothing to do; then the answer is undefined. A run that has ended is removed as it is opened, and a new one begins.
  * @throws StorageError when a process runs it, or it can't be written.
  */
-export async function editFile<T>(path: string, edit: (database: Database.Database) => T | Promise<T>, prepare = (): void => {}): Promise<T> {
+export async function editFile<T>(path: string, edit: (database: Database.Database) => T | Promise<T>, prepare = (): boolean => true): Promise<T | undefined> {
   const lock = lockFrontier(path)
   let isSound = !lock.wasAbandoned
   try {
-    prepare()
+    if (!prepare()) return undefined
     const database = openFile({ path, fresh: false, wasAbandoned: lock.wasAbandoned, synchronous: 'full', log: silentLog })
     isSound = true
     try {

@@ -41,7 +41,7 @@ const insertImported = `insert into imported (high, low) select high, low from (
  */
 export async function importSeen({ path, file }: ImportSeenOptions): Promise<ImportedSeen> {
   const seenFile = await checkSeenFile(file)
-  return editFile(path, async (database) => {
+  const imported = await editFile(path, async (database): Promise<ImportedSeen> => {
     const { header, count } = seenFile
     const meta = readMeta(database)
     database.exec(`pragma temp_store = file; begin immediate; ${stage}`)
@@ -52,6 +52,7 @@ export async function importSeen({ path, file }: ImportSeenOptions): Promise<Imp
     const format = header === undefined ? 'scrapy' : 'orbweaver'
     return { format, read: count, imported: changes, isBegun: meta.has('begun') }
   })
+  return imported as ImportedSeen
 }
 
 /** A job has one seed and one length of fingerprints. */

@@ -20,12 +20,14 @@ const putBack = `update request
  */
 export async function retryFailed(path: string, reason?: string): Promise<readonly FailureCount[]> {
   if (!existsSync(path)) throw new StorageError(`There is no frontier ${path}: nothing can have failed.`)
-  const wanted = () => inspectFrontier(path)?.failures.some((failure) => reason === undefined || failure.reason === reason) === true
-  if (!wanted()) return []
-  return editFile(path, (database) => putBackFailed(database, reason ?? null), () => {
+  const failures = await editFile(path, (database) => putBackFailed(database, reason ?? null), () => {
+    const job = inspectFrontier(path)
+    if (job?.failures.some((failure) => reason === undefined || failure.reason === reason) !== true) return false
     // An ended job would be removed as it is opened.
-    if (inspectFrontier(path)?.endedAt !== undefined) reopen(path)
+    if (job.endedAt !== undefined) reopen(path)
+    return true
   })
+  return failures ?? []
 }
 
 function reopen(path: string): void {

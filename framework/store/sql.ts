@@ -30,6 +30,7 @@ interface KnownRow {
   readonly id: number | string
   readonly urlKey: string
   readonly status: ImageStatus
+  readonly reason: string | null
   readonly settled: boolean
   readonly foundAt: Date
   readonly sourceSite: string
@@ -172,10 +173,10 @@ export class SqlStore implements Store {
     const known = new Map<string, KnownImage>()
     for (let start = 0; start < keys.length; start += maxInStatement) {
       const urlKey = { $in: keys.slice(start, start + maxInStatement) }
-      const query = this.#query().select(['id', 'urlKey', 'status', 'settled', 'foundAt', 'sourceSite']).where({ urlKey })
+      const query = this.#query().select(['id', 'urlKey', 'status', 'reason', 'settled', 'foundAt', 'sourceSite']).where({ urlKey })
       for (const row of await query.execute<KnownRow[]>('all', true)) {
-        const { id, status, settled, foundAt, sourceSite: site } = row
-        known.set(row.urlKey, { id: Number(id), status, settled, foundAt: foundAt.getTime(), site })
+        const { id, status, reason, settled, foundAt, sourceSite: site } = row
+        known.set(row.urlKey, { id: Number(id), status, reason: reason ?? '', settled, foundAt: foundAt.getTime(), site })
       }
     }
     return known

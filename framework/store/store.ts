@@ -6,6 +6,8 @@ export type ImageStatus = 'pending' | 'downloaded' | 'duplicate' | 'dropped' | '
 export interface KnownImage {
   readonly id: number
   readonly status: ImageStatus
+  /** Why it was dropped, has failed or is a duplicate; empty for others. */
+  readonly reason: string
   /** True when it needs no download: kept, a duplicate, dropped, or failed for good. */
   readonly settled: boolean
   /** When it was found first, ms since 1970. */

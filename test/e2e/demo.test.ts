@@ -9,7 +9,6 @@ import Gallery from '../../spiders/gallery.ts'
 import project from '../../settings.ts'
 import { findPostgres, noPostgres } from '../postgres.ts'
 import { checkFiles, checkRows, demoSettings, figuresOf, readFiles, readRows } from './harvest.ts'
-import { killUntilDone } from './kill-until-done.ts'
 
 describe('the demo site, crawled from end to end', () => {
   const folders: string[] = []
@@ -74,17 +73,6 @@ describe('the demo site, crawled from end to end', () => {
     assert.deepEqual(asked.map(({ url }) => url), [])
     assert.equal(second.stats['images/downloaded'], undefined)
     checkFiles(dataDir, readRows(dataDir))
-  })
-
-  test('killed with SIGKILL again and again, it ends with the same rows and files', async () => {
-    const folder = newFolder()
-    const { kills, summary } = await killUntilDone({ site, dataDir: folder, kills: 12 })
-    assert.equal(kills, 12)
-    assert.equal(summary.resumed, true)
-    const rows = readRows(folder)
-    checkRows(rows, site.expected)
-    checkFiles(folder, rows)
-    assert.deepEqual(figuresOf(summary), figuresOf(first))
   })
 
   test('stopped gracefully in the middle, it goes on where it stopped', async () => {
