@@ -38,7 +38,7 @@ export interface FrontierReport {
 }
 
 const batch = 100
-const workers = 32
+const workers = 256
 const leased = 100_000
 const asked = 200_000
 
@@ -86,7 +86,7 @@ async function load(job: FrontierInput): Promise<FrontierReport> {
   return { added, known, lookedUp, settled, settledWithChildren, fileBytes, ...again }
 }
 
-/** As many workers as a crawl has, each of which leases one request after the other. */
+/** Many workers, each of which leases one request after the other: each settlement waits for its commit. */
 async function work(frontier: EmbeddedFrontier, count: number, childrenOf: () => readonly NewRequest[]): Promise<void> {
   let left = count
   const worker = async (): Promise<void> => {

@@ -44,7 +44,7 @@ function render(report: FrontierReport, { requests }: FrontierInput): string {
     row('new requests added, by 100', report.added, '>= 15,000/s'),
     row('known ones answered: canonical URL, fingerprint, look-up', report.known, ''),
     row('known ones answered, the look-up alone', report.lookedUp, '>= 1,000,000/s'),
-    row('leased and settled by 32 workers', report.settled, '>= 10,000/s'),
+    row('leased and settled, 256 at once', report.settled, '>= 10,000/s'),
     row('leased and settled with 20 known children each', report.settledWithChildren, ''),
     ['opened again', `${formatNumber(report.reopenMs)} ms`, '', ''],
     [`memory with ${formatNumber(requests)} queued, opened again (RSS)`, `${formatMegabytes(report.rssBytes)} MB`, '', '< 250 MB'],

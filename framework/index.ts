@@ -14,7 +14,7 @@ export type { FetchedItem, ImageFile, ImageFormat, Item, PerceptualHashes, Simil
 export type { Json, JsonObject } from './json.ts'
 export type { Crawl, DownloaderMiddleware, Part, Pipeline, SpiderMiddleware } from './crawl.ts'
 export type { Middleware } from './compose.ts'
-export { defineSettings, type Project } from './settings/define.ts'
+export { defineSettings, type Project, type RequestFingerprint } from './settings/define.ts'
 export type { Settings, SettingsInput } from './settings/schema.ts'
 export {
   CrawlError,
@@ -31,7 +31,7 @@ export {
 } from './errors.ts'
 
 export { run, type LiveCrawl, type RunOptions, type RunSummary } from './run.ts'
-export type { FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
+export type { DistinctCount, FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
 export type { KeptImage, KnownImage, StatusCount } from './store/store.ts'
 export type { EndReason } from './signals.ts'
 export type { SlotState } from './slots/slots.ts'

@@ -44,6 +44,19 @@ export const swallows: DownloaderMiddleware = () => async (request, next) => {
 
 export const settings = defineSettings({ slot: { delayMs: '1s' }, downloaderMiddlewares, spiderMiddlewares, pipelines })
 
+export const ofShop = defineSettings({
+  hosts: { '*.example.com': { delayMs: '2s', concurrency: 1 } },
+  queue: { order: 'depth', priorities: [{ url: '/list/*', priority: 5 }] },
+  requestFingerprint: ({ url }) => /product-(\d+)/.exec(url)?.[1],
+  downloaderMiddlewares, spiderMiddlewares, pipelines,
+})
+
+// @ts-expect-error a fingerprint is a text
+export const numbered = defineSettings({ requestFingerprint: () => 1, downloaderMiddlewares, spiderMiddlewares, pipelines })
+
+// @ts-expect-error a setting of a host is misspelt
+export const ofHost = defineSettings({ hosts: { 'a.example': { delay: 1 } }, downloaderMiddlewares, spiderMiddlewares, pipelines })
+
 // @ts-expect-error a list of parts is forgotten
 export const incomplete = defineSettings({ downloaderMiddlewares, pipelines })
 
