@@ -31,7 +31,8 @@ export {
 } from './errors.ts'
 
 export { run, type LiveCrawl, type RunOptions, type RunSummary } from './run.ts'
-export type { DistinctCount, FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
+export type { DistinctCount } from './dupe-filter/open.ts'
+export type { FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
 export type { KeptImage, KnownImage, StatusCount } from './store/store.ts'
 export type { EndReason } from './signals.ts'
 export type { SlotState } from './slots/slots.ts'

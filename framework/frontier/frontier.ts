@@ -1,3 +1,4 @@
+import type { DistinctCount } from '../dupe-filter/open.ts'
 import type { Request } from '../http/request.ts'
 import type { Visit } from '../slots/slots.ts'
 
@@ -73,13 +74,6 @@ export interface ChangedSetting {
   /** As JSON. */
   readonly was: string
   readonly is: string
-}
-
-/** How many different URLs a run has met. */
-export interface DistinctCount {
-  readonly count: number
-  /** Relative standard error; 0 when it is exact. */
-  readonly error: number
 }
 
 /** A run, as it was at this start. */
