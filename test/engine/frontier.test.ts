@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { Request, Spider, type PageResponse, type Results } from 'orbweaver'
 import { inspectFrontier } from '../../framework/frontier/inspect.ts'
 import project from '../../settings.ts'
+import { serve } from '../downloader/server.ts'
 import { withSite } from './crawl-site.ts'
 
 class Follow extends Spider {
@@ -136,3 +137,31 @@ describe('a crawl ends by its limits', () => {
       assert.ok(left.pending > 40)
     }))
 })
+
+test('a burst of broken connections ends each request, and gives every place back', () =>
+  withSite({}, async ({ crawl, log }) => {
+    const server = await serve(({ url = '', socket }, response) => {
+      if (url.startsWith('/x')) socket.destroy()
+      else response.writeHead(url === '/robots.txt' ? 404 : 200, { 'content-type': 'text/html' }).end('')
+    })
+    class Burst extends Spider {
+      override readonly allowedDomains = ['*']
+      override async *start() {
+        for (let n = 0; n < 1_000; n++) yield new Request(`${this.args['site']}/${n % 5 === 0 ? 'y' : 'x'}${n}`)
+      }
+      override async *parse(): Results {}
+    }
+    let active = () => -1
+    const settings = { slot: { delayMs: 0, concurrency: 32 }, retry: { attempts: 0 }, autothrottle: { enabled: false } }
+    const { reason, outcomes, left } = await crawl(Burst, {
+      settings,
+      args: { site: server.url },
+      onOpen: ({ slots }) => (active = () => slots().reduce((sum, slot) => sum + slot.active, 0)),
+    })
+    assert.equal(reason, 'finished')
+    assert.equal(active(), 0)
+    assert.deepEqual(left, { pending: 0, delayed: 0, leased: 0, failed: 800 })
+    assert.deepEqual(outcomes.map(({ state, count }) => [state, count]).sort(), [['done', 200], ['failed', 800]])
+    assert.ok(log.every((line) => !line.startsWith('error')))
+    await server.close()
+  }))
