@@ -1,18 +1,39 @@
 import { checkDigits, wordAt, type FingerprintBits, type LoadableDupeFilter } from './fingerprint-parts.ts'
-import { grownPlaces, maxLoad, placeOf } from './open-addressing.ts'
+import { grownPlaces } from './open-addressing.ts'
 
 export interface ExactDupeFilterOptions {
   /** Default 64. */
   readonly bits?: FingerprintBits
 }
 
-const tables = 256
-const initialPlaces = 32
+/**
+ * A page is split when so many of its places are taken, and is half as full then. So an entry costs 1.22 to 2.44 times its
+ * own size, and a look-up of what is missing compares 2 to 16 entries that lie side by side (Knuth, The Art of Computer
+ * Programming 3, 6.4, algorithm L).
+ */
+const maxLoad = 0.82
+const firstWords = 512
+/**
+ * 512 KiB: larger ones take longer to split, about a millisecond; smaller ones are slower to look up in, since more of them
+ * compete for the processor's cache.
+ */
+const pageWords = 2 ** 17
+/** A page begins with the number of its entries and with its depth: how many bits all their hashes share. */
+const header = 4
+/** Fingerprints that are no hashes could make the directory long for few pages. It isn't doubled beyond this. */
+const maxDirectoryPerPage = 8
+/**
+ * What was in a page that is being split. One for all filters, since nothing is kept in it when an add returns; a new one
+ * each time would be garbage, and V8 collects its whole heap for some tens of megabytes of it.
+ */
+const split = new Int32Array(header + pageWords)
 
 /**
- * Every fingerprint, in typed arrays: 10.7 to 16 bytes each at 64 bits and 21.4 to 32 at 128, from 100,000 on, and no limit
- * of 16.7 million as a `Set` has. Open addressing with linear probing in 256 tables by the first byte, each of which grows
- * alone, so that no pause is long and the whole is never held twice.
+ * Every fingerprint, in typed arrays: 10 to 19.5 bytes each at 64 bits and 20 to 39 at 128, from 100,000 on, and no limit of
+ * 16.7 million as a `Set` has. Extendible hashing (Fagin, Nievergelt, Pippenger, Strong, "Extendible hashing - a fast access
+ * method for dynamic files", 1979): a directory tells by the first bits of the hash which page an entry is in, a page is a
+ * table of open addressing with linear probing, and one that is full is split by the next bit. So an add moves one page at
+ * the most, and no page is ever freed. The first is small and grows by half until it is as large as the others will be.
  *
  * Two of n URLs share a fingerprint of b bits with a probability of about n² / 2^(b+1): at 64 bits 3 in a million for ten
  * million URLs.
@@ -21,18 +42,19 @@ export class ExactDupeFilter implements LoadableDupeFilter {
   readonly #bits: FingerprintBits
   /** 32-bit integers of an entry, signed: V8 keeps others in objects now and then. An entry of zeros is a free place. */
   readonly #words: 2 | 4
-  readonly #tables: Int32Array[]
-  readonly #sizes = new Uint32Array(tables)
+  /** By the first bits of the hash. Pages of less depth are in it several times, side by side. */
+  #directory: Int32Array[] = [makePage(firstWords, 0)]
+  /** Bits of a hash, but for one, that don't choose the page. One less, since JavaScript can't shift by 32. */
+  #shift = 31
+  #pages = 1
+  #pageBytes: number
   #hasZero = false
   #size = 0
-  #bytes: number
 
   constructor(options: ExactDupeFilterOptions = {}) {
     this.#bits = options.bits ?? 64
-    const words = this.#bits === 64 ? 2 : 4
-    this.#words = words
-    this.#tables = Array.from({ length: tables }, () => new Int32Array(initialPlaces * words))
-    this.#bytes = tables * initialPlaces * words * 4
+    this.#words = this.#bits === 64 ? 2 : 4
+    this.#pageBytes = this.#pageOf(0).byteLength
   }
 
   get size(): number {
@@ -40,15 +62,15 @@ export class ExactDupeFilter implements LoadableDupeFilter {
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#pageBytes + this.#directory.length * 8
   }
 
   has(fingerprint: string): boolean {
     checkDigits(fingerprint, this.#bits)
     const high = wordAt(fingerprint, 0)
     const low = wordAt(fingerprint, 8)
-    if (this.#words === 2) return this.#hasParts(high, low, 0, 0)
-    return this.#hasParts(high, low, wordAt(fingerprint, 16), wordAt(fingerprint, 24))
+    if (this.#words === 2) return this.#has64(high, low)
+    return this.#has128(high, low, wordAt(fingerprint, 16), wordAt(fingerprint, 24))
   }
 
   add(fingerprint: string): boolean {
@@ -65,43 +87,45 @@ export class ExactDupeFilter implements LoadableDupeFilter {
     return isNew
   }
 
-  #hasParts(high: number, low: number, high2: number, low2: number): boolean {
-    const table = this.#tables[high >>> 24] as Int32Array
-    if (this.#words === 2) {
-      if (high === 0 && low === 0) return this.#hasZero
-      return !isFree64(table, find64(table, high, low))
-    }
+  #has64(high: number, low: number): boolean {
+    if (high === 0 && low === 0) return this.#hasZero
+    const hash = hashOf(high, low)
+    const page = this.#pageOf(hash)
+    return !isFree64(page, find64(page, hash, high, low))
+  }
+
+  #has128(high: number, low: number, high2: number, low2: number): boolean {
     if (high === 0 && low === 0 && high2 === 0 && low2 === 0) return this.#hasZero
-    return !isFree128(table, find128(table, high, low, high2, low2))
+    const hash = hashOf(high ^ high2, low ^ low2)
+    const page = this.#pageOf(hash)
+    return !isFree128(page, find128(page, hash, high, low, high2, low2))
   }
 
   #add64(high: number, low: number): boolean {
     if (high === 0 && low === 0) return this.#addZero()
-    let table = this.#tables[high >>> 24] as Int32Array
-    let at = find64(table, high, low)
-    if (!isFree64(table, at)) return false
-    if (this.#takePlace(high >>> 24)) {
-      table = this.#tables[high >>> 24] as Int32Array
-      at = find64(table, high, low)
+    const hash = hashOf(high, low)
+    const page = this.#pageOf(hash)
+    const at = find64(page, hash, high, low)
+    if (!isFree64(page, at)) return false
+    if (isFull(page, 2)) {
+      this.#makeRoom(hash)
+      return this.#add64(high, low)
     }
-    table[at] = high
-    table[at + 1] = low
+    put64(page, at, high, low)
     return true
   }
 
   #add128(high: number, low: number, high2: number, low2: number): boolean {
     if (high === 0 && low === 0 && high2 === 0 && low2 === 0) return this.#addZero()
-    let table = this.#tables[high >>> 24] as Int32Array
-    let at = find128(table, high, low, high2, low2)
-    if (!isFree128(table, at)) return false
-    if (this.#takePlace(high >>> 24)) {
-      table = this.#tables[high >>> 24] as Int32Array
-      at = find128(table, high, low, high2, low2)
+    const hash = hashOf(high ^ high2, low ^ low2)
+    const page = this.#pageOf(hash)
+    const at = find128(page, hash, high, low, high2, low2)
+    if (!isFree128(page, at)) return false
+    if (isFull(page, 4)) {
+      this.#makeRoom(hash)
+      return this.#add128(high, low, high2, low2)
     }
-    table[at] = high
-    table[at + 1] = low
-    table[at + 2] = high2
-    table[at + 3] = low2
+    put128(page, at, high, low, high2, low2)
     return true
   }
 
@@ -111,81 +135,129 @@ export class ExactDupeFilter implements LoadableDupeFilter {
     return true
   }
 
-  /** Counts one more entry in the table, and answers whether it was moved to a larger one for it. */
-  #takePlace(index: number): boolean {
-    const size = (this.#sizes[index] as number) + 1
-    this.#sizes[index] = size
-    const old = this.#tables[index] as Int32Array
-    const places = old.length / this.#words
-    if (size <= places * maxLoad) return false
-    const table = new Int32Array(grownPlaces(places) * this.#words)
-    if (this.#words === 2) copy64(old, table)
-    else copy128(old, table)
-    this.#tables[index] = table
-    this.#bytes += table.byteLength - old.byteLength
-    return true
+  #pageOf(hash: number): Int32Array {
+    return this.#directory[(hash >>> 1) >>> this.#shift] as Int32Array
+  }
+
+  /** Splits the page of the hash, or makes it larger when it is the first one or the directory would be too long. */
+  #makeRoom(hash: number): void {
+    const page = this.#pageOf(hash)
+    const depth = page[1] as number
+    const needsDouble = this.#directory.length === 2 ** depth
+    const mayDouble = this.#directory.length < this.#pages * maxDirectoryPerPage
+    const isWhole = page.length === split.length
+    const splits = isWhole && (mayDouble || !needsDouble)
+    if (splits && needsDouble) {
+      this.#directory = this.#directory.flatMap((one) => [one, one])
+      this.#shift -= 1
+    }
+    const index = (hash >>> 1) >>> this.#shift
+    const span = this.#directory.length / 2 ** depth
+    const first = index - (index % span)
+    if (splits) {
+      const made = makePage(pageWords, depth + 1)
+      this.#directory.fill(made, first + span / 2, first + span)
+      this.#pages += 1
+      this.#pageBytes += made.byteLength
+      split.set(page)
+      page.fill(0)
+      page[1] = depth + 1
+      this.#move(split)
+      return
+    }
+    const words = page.length - header
+    const grown = grownPlaces(words / this.#words) * this.#words
+    const made = makePage(words < pageWords ? Math.min(grown, pageWords) : grown, depth)
+    this.#directory.fill(made, first, first + span)
+    this.#pageBytes += made.byteLength - page.byteLength
+    this.#move(page)
+  }
+
+  /** Puts all entries of a page, or of what it was, where they belong now. */
+  #move(from: Int32Array): void {
+    for (let index = header; index < from.length; index += this.#words) {
+      const high = from[index] as number
+      const low = from[index + 1] as number
+      if (this.#words === 2) {
+        if (high === 0 && low === 0) continue
+        const hash = hashOf(high, low)
+        const page = this.#pageOf(hash)
+        put64(page, find64(page, hash, high, low), high, low)
+      } else if (!isFree128(from, index)) {
+        const high2 = from[index + 2] as number
+        const low2 = from[index + 3] as number
+        const hash = hashOf(high ^ high2, low ^ low2)
+        const page = this.#pageOf(hash)
+        put128(page, find128(page, hash, high, low, high2, low2), high, low, high2, low2)
+      }
+    }
   }
 }
 
-/** Mixes both words into the high bits, which `placeOf` reads, though fingerprints are hashes: a custom one may not be. */
-function hash(high: number, low: number): number {
-  return Math.imul(Math.imul(high, 0x85ebca6b) + low, 0x9e3779b1)
+function makePage(words: number, depth: number): Int32Array {
+  const page = new Int32Array(header + words)
+  page[1] = depth
+  return page
+}
+
+function isFull(page: Int32Array, words: number): boolean {
+  return ((page[0] as number) + 1) * words > (page.length - header) * maxLoad
+}
+
+/**
+ * Mixes both words into the high bits, which choose the page, and those into the low 16 bits, which choose the place, though
+ * fingerprints are hashes: a custom one may not be.
+ */
+function hashOf(high: number, low: number): number {
+  const mixed = Math.imul(Math.imul(high, 0x85ebca6b) + low, 0x9e3779b1)
+  return mixed ^ (mixed >>> 15)
+}
+
+/** The place where the search begins, of any number of places: the low 16 bits of the hash as a fraction of all. */
+function placeIn(places: number, hash: number): number {
+  return ((hash & 0xffff) * (places / 2 ** 16)) | 0
 }
 
 /** Index of the entry, or of the free place where it belongs. */
-function find64(table: Int32Array, high: number, low: number): number {
-  const end = table.length
-  let at = placeOf(hash(high, low), end >>> 1) << 1
+function find64(page: Int32Array, hash: number, high: number, low: number): number {
+  const end = page.length
+  let at = header + (placeIn((end - header) >>> 1, hash) << 1)
   for (;;) {
-    const foundHigh = table[at]
-    const foundLow = table[at + 1]
+    const foundHigh = page[at]
+    const foundLow = page[at + 1]
     if ((foundHigh === high && foundLow === low) || (foundHigh === 0 && foundLow === 0)) return at
     at += 2
-    if (at === end) at = 0
+    if (at === end) at = header
   }
 }
 
-function find128(table: Int32Array, high: number, low: number, high2: number, low2: number): number {
-  const end = table.length
-  let at = placeOf(hash(high ^ high2, low ^ low2), end >>> 2) << 2
+function find128(page: Int32Array, hash: number, high: number, low: number, high2: number, low2: number): number {
+  const end = page.length
+  let at = header + (placeIn((end - header) >>> 2, hash) << 2)
   for (;;) {
-    if (table[at] === high && table[at + 1] === low && table[at + 2] === high2 && table[at + 3] === low2) return at
-    if (isFree128(table, at)) return at
+    if (page[at] === high && page[at + 1] === low && page[at + 2] === high2 && page[at + 3] === low2) return at
+    if (isFree128(page, at)) return at
     at += 4
-    if (at === end) at = 0
+    if (at === end) at = header
   }
 }
 
-function isFree64(table: Int32Array, at: number): boolean {
-  return table[at] === 0 && table[at + 1] === 0
+function isFree64(page: Int32Array, at: number): boolean {
+  return page[at] === 0 && page[at + 1] === 0
 }
 
-function isFree128(table: Int32Array, at: number): boolean {
-  return table[at] === 0 && table[at + 1] === 0 && table[at + 2] === 0 && table[at + 3] === 0
+function isFree128(page: Int32Array, at: number): boolean {
+  return page[at] === 0 && page[at + 1] === 0 && page[at + 2] === 0 && page[at + 3] === 0
 }
 
-function copy64(from: Int32Array, to: Int32Array): void {
-  for (let index = 0; index < from.length; index += 2) {
-    if (isFree64(from, index)) continue
-    const high = from[index] as number
-    const low = from[index + 1] as number
-    const at = find64(to, high, low)
-    to[at] = high
-    to[at + 1] = low
-  }
+function put64(page: Int32Array, at: number, high: number, low: number): void {
+  page[at] = high
+  page[at + 1] = low
+  page[0] = (page[0] as number) + 1
 }
 
-function copy128(from: Int32Array, to: Int32Array): void {
-  for (let index = 0; index < from.length; index += 4) {
-    if (isFree128(from, index)) continue
-    const high = from[index] as number
-    const low = from[index + 1] as number
-    const high2 = from[index + 2] as number
-    const low2 = from[index + 3] as number
-    const at = find128(to, high, low, high2, low2)
-    to[at] = high
-    to[at + 1] = low
-    to[at + 2] = high2
-    to[at + 3] = low2
-  }
+function put128(page: Int32Array, at: number, high: number, low: number, high2: number, low2: number): void {
+  put64(page, at, high, low)
+  page[at + 2] = high2
+  page[at + 3] = low2
 }

@@ -1,12 +1,9 @@
-/**
- * A table grows by half when three quarters of its places are taken: then half of them are, at the least. So an entry costs
- * 1.34 to 2 times its own size, and a look-up of what is missing compares 2.5 to 8.5 entries that lie side by side (Knuth,
- * The Art of Computer Programming 3, 6.4, algorithm L). Twice as large at each step would cost up to 2.7 times.
- */
-export const maxLoad = 0.75
 const growth = 1.5
 
-/** How many places a table of `places` has after it has grown. */
+/**
+ * How many places a table of `places` has after it has grown: half as many more, since twice as many at each step would leave
+ * it emptier.
+ */
 export function grownPlaces(places: number): number {
   return Math.ceil(places * growth)
 }

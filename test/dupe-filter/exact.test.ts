@@ -15,6 +15,12 @@ const fingerprint = (length: number) =>
     digits(3).map((start) => start.padEnd(length, 'a')),
   )
 
+/** With zeros before it, a fingerprint whose hash in the filter begins with 0000000000001: its multiplier, inverted. */
+const crowdedLow = (number: number): number => Math.imul(0x80000 | (Math.imul(number, 0x85ebca6b) & 0x7ffff), 0x0e8b2f51) >>> 0
+
+const toFingerprint = (low: number, bits: 64 | 128): string =>
+  `00000000${low.toString(16).padStart(8, '0')}`.padEnd(bits / 4, '0')
+
 for (const bits of [64, 128] as const) {
   test(`at ${bits} bits it answers what a Set would, whatever is asked`, () => {
     fc.assert(
@@ -42,6 +48,30 @@ for (const bits of [64, 128] as const) {
     assert.ok(known.every((one) => filter.has(one) && !filter.add(one)))
     assert.ok(makeFingerprints(2, 50_000, bits === 64 ? 16 : 32).every((one) => !filter.has(one)))
     assert.equal(filter.size, known.length)
+  })
+
+  test(`at ${bits} bits 300,000 that crowd one part of the table, or have nothing in their first half, are kept as well`, () => {
+    const crowd = new ExactDupeFilter({ bits })
+    const bare = new ExactDupeFilter({ bits })
+    for (const isAdded of [false, true]) {
+      for (let number = 1; number <= 300_000; number += 1) {
+        const inCrowd = crowdedLow(number)
+        if (isAdded) assert.ok(crowd.has(toFingerprint(inCrowd, bits)) && bare.has(toFingerprint(number, bits)))
+        assert.equal(crowd.addParts(0, inCrowd, 0, 0), !isAdded)
+        assert.equal(bare.addParts(0, number, 0, 0), !isAdded)
+      }
+    }
+    assert.equal(crowd.size, 300_000)
+    assert.equal(crowd.has(toFingerprint(crowdedLow(300_001), bits)), false)
+    assert.equal(bare.has(toFingerprint(300_001, bits)), false)
+    for (const filter of [crowd, bare]) assert.ok(filter.bytes / filter.size <= (bits === 64 ? 40 : 80))
+  })
+
+  test(`one for few at ${bits} bits takes few bytes`, () => {
+    const filter = new ExactDupeFilter({ bits })
+    assert.ok(filter.bytes <= 4_000)
+    makeFingerprints(1, 1_000, bits === 64 ? 16 : 32).forEach((one) => filter.add(one))
+    assert.ok(filter.bytes <= bits * 500)
   })
 
   test(`zero is a fingerprint like any other at ${bits} bits`, () => {
