@@ -48,7 +48,7 @@ export const robots: DownloaderMiddleware = (crawl) => {
   const agent = tokenOf(settings.userAgent)
   const ttl = Math.max(1, settings.robots.ttlMs)
   const known = new LRUCache<string, Promise<Rules>>({ max: cachedOrigins, maxSize: cachedBytes, sizeCalculation: () => 1 })
-  const longest = new LRUCache<string, Longest>({ max: cachedOrigins, ttl })
+  const longest = new LRUCache<string, Longest>({ max: cachedOrigins, ttl, noUpdateTTL: true })
 
   const rulesOf = (request: Request, origin: string, next: Next): Promise<Rules> => {
     const cached = known.get(origin)
@@ -62,13 +62,16 @@ export const robots: DownloaderMiddleware = (crawl) => {
     return rules
   }
 
-  /** Said for each request, since a slot that was not in use for long is forgotten. */
+  /**
+   * Said for each request, since a slot that was not in use for long is forgotten. By domain, what an earlier process was
+   * asked for holds until an origin asks for as much: it may have been another one of the slot.
+   */
   const askDelay = ({ slot }: Request, origin: string, delayMs: number): void => {
     const name = slots.nameOf(slot)
-    const known = longest.get(name)
-    if (delayMs > (known?.delayMs ?? 0)) longest.set(name, { origin, delayMs })
-    else if (known?.origin === origin && delayMs < known.delayMs) longest.delete(name)
-    slots.setLeastDelay(slot, longest.get(name)?.delayMs ?? delayMs, 'crawl-delay')
+    const known = longest.get(name) ?? { origin: '', delayMs: slots.by === 'domain' ? slots.leastDelayOf(slot) : 0 }
+    const asked = known.origin === origin || delayMs >= known.delayMs ? { origin, delayMs } : known
+    longest.set(name, asked)
+    slots.setLeastDelay(slot, asked.delayMs, 'crawl-delay')
   }
 
   return async function robots(request, next) {

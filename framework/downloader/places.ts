@@ -7,12 +7,11 @@ export interface Held {
   /** The own name of the slot that the visit is at. */
   readonly slot: string
   visit: Visit | undefined
-  readonly since: number
 }
 
 type Give = (visit: Visit) => void
 
-/** A visit is taken at the start of a request; one that has been held for longer than this stands for none any more. */
+/** One that was taken longer ago than this stands for no visit any more. */
 const freshMs = 100
 /** A pause that is so much longer than the time between two visits is waited for by the frontier: here it would keep a worker. */
 const patienceMs = 10_000
@@ -38,12 +37,13 @@ export class Places {
   /** Keeps a new request's visit for it, or hands it to who has waited for longer. */
   hold(visit: Visit): Held {
     const { slot } = visit
-    const held: Held = { slot, visit, since: performance.now() }
+    const held: Held = { slot, visit }
     const give = this.#waiting.get(slot)?.[0]
     if (give === undefined) add(this.#idle, slot, new Set<Held>()).add(held)
     else {
       held.visit = undefined
-      give(visit)
+      if (this.#isFresh(visit)) give(visit)
+      else visit.cancel()
     }
     return held
   }
@@ -58,7 +58,7 @@ export class Places {
     if (held.slot === slot) {
       const visit = this.#release(held)
       if (visit !== undefined) {
-        if (performance.now() - held.since < freshMs || this.#slots.spacingOf(slot) === 0) return visit
+        if (this.#isFresh(visit)) return visit
         visit.cancel()
       }
     }
@@ -71,6 +71,10 @@ export class Places {
   /** Ends a request: a visit that it has not used goes back. */
   drop(held: Held): void {
     this.#release(held)?.cancel()
+  }
+
+  #isFresh({ slot, enteredAt }: Visit): boolean {
+    return performance.now() - enteredAt < freshMs || this.#slots.spacingOf(slot) === 0
   }
 
   #paused(slot: string): RetryRequest | undefined {

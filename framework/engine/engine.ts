@@ -8,6 +8,7 @@ import type { Log } from '../log.ts'
 import type { EndReason } from '../signals.ts'
 import type { Spider } from '../spider.ts'
 import type { Admission } from './admission.ts'
+import { checkJson } from './check-json.ts'
 import type { Limits } from './limits.ts'
 import type { Scheduler } from './scheduler.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
@@ -105,7 +106,11 @@ export class Engine {
   async #seed(): Promise<void> {
     const { scheduler, frontier, log } = this.#options
     try {
-      if (!frontier.job.started && (await this.#readStart())) await frontier.markStarted()
+      if (!frontier.job.started) {
+        // A crawl that is stopped before has start requests left: it has not ended, whatever else is done.
+        if (!(await this.#readStart())) return
+        await frontier.markStarted()
+      }
       scheduler.seed('done')
     } catch (error) {
       log.error({ error }, `start() failed: ${messageOf(error)}`)
@@ -140,6 +145,7 @@ export class Engine {
         if (this.#isStopped) return false
         if (done === true) return true
         if (!Request.is(value)) throw new CrawlError('start', `start() yielded ${String(value)}, which is no Request.`)
+        checkJson(value.meta, `The meta of the start request for ${value.url}`)
         position++
         const isTaken = value.dontFilter && position <= frontier.job.position
         const admitted = isTaken ? undefined : admission.admit(value)

@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache'
-import { CrawlError, messageOf } from '../errors.ts'
+import { CrawlError } from '../errors.ts'
 import type { Frontier, NewRequest } from '../frontier/frontier.ts'
 import { Request } from '../http/request.ts'
 import type { Item } from '../item.ts'
@@ -7,6 +7,7 @@ import type { Spider } from '../spider.ts'
 import type { Store } from '../store/store.ts'
 import type { Admission } from './admission.ts'
 import { findCandidates } from './candidates.ts'
+import { checkJson } from './check-json.ts'
 
 export interface OutlinksOptions {
   readonly frontier: Frontier
@@ -75,9 +76,12 @@ export class Outlinks {
     onAdded()
   }
 
-  /** Writes the rows of the images that are held, and answers what is left to be added. */
-  async rest(): Promise<NewRequest[]> {
-    const { admission, store, site, settledImages, signal, onKnown } = this.#options
+  /**
+   * Writes the rows of the images that are held, and answers what is left to be added.
+   * @param signal ends it. Default: that of the options.
+   */
+  async rest(signal = this.#options.signal): Promise<NewRequest[]> {
+    const { admission, store, site, settledImages, onKnown } = this.#options
     const requests = this.#requests
     const images = this.#items
     this.#requests = []
@@ -122,15 +126,6 @@ function checkItem(result: unknown): Item {
 
 function isWebUrl(url: unknown): url is string {
   return typeof url === 'string' && /^https?:/i.test(url) && URL.canParse(url)
-}
-
-function checkJson(value: object, name: string): void {
-  if (Object.keys(value).length === 0) return
-  try {
-    JSON.stringify(value)
-  } catch (cause) {
-    throw new CrawlError('item', `${name} can't be stored as JSON: ${messageOf(cause)}`, { reason: 'bad item', cause })
-  }
 }
 
 function shown(value: unknown): string {

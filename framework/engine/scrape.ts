@@ -33,16 +33,20 @@ export class Scraper {
     const { signal, callbackMs } = this.#options
     const timeout = () => new CrawlError('callback', `${page.request.callback}() did not end within ${callbackMs} ms on ${page.url} (setting pages.callbackMs).`, { reason: 'callback timeout' })
     const deadline = new Deadline(signal, callbackMs, timeout)
+    const outlinks = new Outlinks({ ...this.#options, signal: deadline.signal }, page.request.depth)
     try {
-      await abortable(deadline.signal, this.#consume(page, deadline, children))
+      await abortable(deadline.signal, this.#consume(page, deadline, outlinks, children))
+    } catch (error) {
+      // What a callback had yielded before its time was over is as good as what it yields before it throws.
+      if (deadline.signal.aborted && !signal.aborted) children.push(...(await outlinks.rest(signal)))
+      throw error
     } finally {
       deadline.close()
     }
   }
 
   /** The callback's time is its own: it doesn't run while outlinks are written, however long the database takes. */
-  async #consume(page: PageResponse, deadline: Deadline, children: NewRequest[]): Promise<void> {
-    const outlinks = new Outlinks({ ...this.#options, signal: deadline.signal }, page.request.depth)
+  async #consume(page: PageResponse, deadline: Deadline, outlinks: Outlinks, children: NewRequest[]): Promise<void> {
     const write = async <T>(written: Promise<T>): Promise<T> => {
       deadline.pause()
       try {

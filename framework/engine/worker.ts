@@ -1,9 +1,10 @@
 import type { Downloader } from '../downloader/downloader.ts'
 import { abortable } from '../async/signal.ts'
-import { isCrawlError } from '../errors.ts'
+import { isCrawlError, messageOf } from '../errors.ts'
 import type { Frontier, Lease, NewRequest, Outcome } from '../frontier/frontier.ts'
 import type { Request } from '../http/request.ts'
 import type { Response } from '../http/response.ts'
+import type { Log } from '../log.ts'
 import type { Store } from '../store/store.ts'
 import type { Admission } from './admission.ts'
 import { findCandidates, nextFallback } from './candidates.ts'
@@ -24,6 +25,7 @@ export interface WorkerOptions {
   readonly site: string
   readonly redirectTargets: RedirectTargets
   readonly retry: RetryRules
+  readonly log: Log
   readonly signal: AbortSignal
   readonly onResponse: (response: Response) => void
   readonly onOutcome: (lease: Lease, outcome: Outcome, error: unknown) => void
@@ -121,13 +123,17 @@ export class Worker {
   }
 
   async #addFallback(request: Request, children: NewRequest[]): Promise<void> {
-    const { admission, store, site } = this.#options
+    const { admission, store, site, log } = this.#options
     const fallback = request.item === undefined ? undefined : nextFallback(request.item)
     if (fallback === undefined) return
     const { wanted } = await findCandidates(store, [fallback], site)
     for (const item of wanted) {
-      const admitted = admission.admit(request.with({ url: item.url, item }))
-      if (admitted !== undefined) children.push(admitted)
+      try {
+        const admitted = admission.admit(request.with({ url: item.url, item }))
+        if (admitted !== undefined) children.push(admitted)
+      } catch (error) {
+        log.error({ url: item.url, error }, `the other address of ${request.url} is left out: ${messageOf(error)}`)
+      }
     }
   }
 

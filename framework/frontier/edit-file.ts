@@ -13,11 +13,9 @@ import { openFile } from './open-file.ts'
  */
 export async function editFile<T>(path: string, edit: (database: Database.Database) => T | Promise<T>, prepare = (): boolean => true): Promise<T | undefined> {
   const lock = lockFrontier(path)
-  let isSound = !lock.wasAbandoned
   try {
     if (!prepare()) return undefined
     const database = openFile({ path, fresh: false, wasAbandoned: lock.wasAbandoned, synchronous: 'full', log: silentLog })
-    isSound = true
     try {
       return await edit(database)
     } finally {
@@ -27,6 +25,7 @@ export async function editFile<T>(path: string, edit: (database: Database.Databa
   } catch (error) {
     throw isCrawlError(error) ? error : storageError(error, path)
   } finally {
-    lock.release(isSound)
+    // The next crawl must learn that a process has abandoned it: what it had leased is suspect.
+    lock.release(!lock.wasAbandoned)
   }
 }

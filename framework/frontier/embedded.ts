@@ -15,7 +15,7 @@ import { Queues } from './queues.ts'
 import type { Row } from './read-ahead.ts'
 import { Seen, type SeenOptions } from './seen.ts'
 import { keepSlot, nameSlots, readSlots } from './slot-rows.ts'
-import { prepareStatements, state, type Statements } from './tables.ts'
+import { maxInterruptions, prepareStatements, state, type Statements } from './tables.ts'
 import { Writes, type SeenValues } from './writes.ts'
 
 export interface EmbeddedFrontierOptions {
@@ -66,6 +66,8 @@ export class EmbeddedFrontier implements Frontier {
   #failed = 0
   #suspects = 0
   #nextDue = Infinity
+  /** The suspect that is leased alone. */
+  #alone: string | undefined
 
   /** @throws StorageError when the file can't be used, or another process uses it. */
   constructor(options: EmbeddedFrontierOptions) {
@@ -87,6 +89,8 @@ export class EmbeddedFrontier implements Frontier {
       nameSlots(database, slots)
       slots.restore(readSlots(database))
       this.#load()
+      // From here on a lock of another program is waited for without keeping everything else from its turn.
+      database.exec('pragma busy_timeout = 50')
     } catch (error) {
       database?.close()
       this.#lock.release(!this.#lock.wasAbandoned)
@@ -121,6 +125,8 @@ export class EmbeddedFrontier implements Frontier {
 
   async lease(limit: number): Promise<Leased> {
     if (this.#commits.away) return { leases: [], waitMs: 250 }
+    // Its settlement wakes whoever waits.
+    if (this.#alone !== undefined) return { leases: [], waitMs: Infinity }
     const leases: HeldLease[] = []
     try {
       this.#promoteDue(Date.now())
@@ -129,7 +135,7 @@ export class EmbeddedFrontier implements Frontier {
         if (next === undefined) break
         const { row, visit } = next
         // The mark is committed with what comes next; it only tells a later start that this request was begun.
-        if (this.#hold(row, visit, leases)) void this.#commits.apply(() => this.#writes.lease(row.seq)).catch(() => undefined)
+        if (this.#hold(row, visit, leases) !== undefined) void this.#commits.apply(() => this.#writes.lease(row.seq)).catch(() => undefined)
       }
       let opensAt = this.#queues.nextAt()
       if (this.#suspects > 0 && this.#queues.size === 0 && this.#leased.size === 0) opensAt = this.#leaseSuspect(leases)
@@ -146,15 +152,18 @@ export class EmbeddedFrontier implements Frontier {
       const held = this.#leased.get(lease.id)
       if (held === undefined) continue
       this.#leased.delete(lease.id)
+      if (this.#alone === lease.id) this.#alone = undefined
       requests.push(...children)
       const seen = met === undefined ? undefined : this.#seen.add(met.fingerprint, met.url)
+      const end = this.#end(held, outcome)
       ends.push(() => {
         if (seen !== undefined) this.#writes.insertSeen(seen)
-        this.#end(held, outcome)
+        end()
       })
       this.#account(held, outcome)
     }
     if (ends.length > 0) await this.#commit(requests, () => ends.forEach((end) => end()))
+    for (const { met } of settlements) if (met !== undefined) this.#seen.written(met.fingerprint)
   }
 
   counts(): FrontierCounts {
@@ -195,13 +204,14 @@ export class EmbeddedFrontier implements Frontier {
   async #commit(requests: readonly NewRequest[], prepare = (): void => {}): Promise<number> {
     const { order, priorityOf, slots } = this.#options
     const rows: { seen: SeenValues | undefined; seq: number; slot: string; priority: number; body: string; fingerprint: string }[] = []
-    for (const { request, fingerprint } of requests) {
+    const bodies = requests.map(({ request }) => JSON.stringify(request))
+    for (const [index, { request, fingerprint }] of requests.entries()) {
       const seen = this.#seen.add(fingerprint, request.url)
       if (seen === undefined && !request.dontFilter) continue
       const seq = order === 'breadth' ? ++this.#lastSeq : -++this.#lastSeq
       const slot = slots.nameOf(request.slot)
       const priority = priorityOf(request)
-      rows.push({ seen, seq, slot, priority, body: JSON.stringify(request), fingerprint })
+      rows.push({ seen, seq, slot, priority, body: bodies[index] as string, fingerprint })
       this.#queues.add(slot, priority)
     }
     const expire = rows.length > 0 ? this.#seen.expire() : undefined
@@ -234,12 +244,13 @@ export class EmbeddedFrontier implements Frontier {
   #takeBackLeases(): Request[] {
     const poison: Request[] = []
     this.#database.exec('begin immediate')
-    this.#statements.countInterruption.run()
+    // A process that has ended in order may have left leases too: it was not they that ended it.
+    if (this.#lock.wasAbandoned) this.#statements.countInterruption.run()
     for (const row of this.#statements.poison.all() as Row[]) {
       const request = this.#read(row)
       if (request === undefined) continue
       poison.push(request)
-      this.#end({ seq: row.seq, request }, { state: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched' })
+      this.#end({ seq: row.seq, request }, { state: 'failed', reason: 'crash', message: 'the process ended whenever this was fetched' })()
     }
     this.#writes.flush()
     this.#statements.takeBack.run()
@@ -262,11 +273,12 @@ export class EmbeddedFrontier implements Frontier {
     if (this.#delayed === 0 || this.#nextDue > now) return
     this.#commits.flush()
     if (this.#commits.away) return
-    const due = this.#statements.dueBySlot.all(now) as { slot: string; count: number }[]
+    const due = this.#statements.dueBySlot.all(now) as { slot: string; pending: number; count: number }[]
     void this.#write(() => this.#statements.promote.run(now)).catch(() => undefined)
     this.#commits.flush()
-    for (const { slot, count } of due) {
-      this.#queues.putBack(slot, count)
+    for (const { slot, pending, count } of due) {
+      if (pending > 0) this.#queues.putBack(slot, pending)
+      this.#suspects += count - pending
       this.#delayed -= count
     }
     this.#nextDue = (this.#statements.nextDue.get() as { due: number | null }).due ?? Infinity
@@ -277,30 +289,34 @@ export class EmbeddedFrontier implements Frontier {
     const { slots } = this.#options
     let opensAt = Infinity
     this.#commits.flush()
-    for (const row of this.#statements.suspects.all() as Row[]) {
-      const visit = slots.tryEnter(row.slot)
+    if (this.#commits.away) return opensAt
+    for (const { seq, slot } of this.#statements.suspects.all() as Pick<Row, 'seq' | 'slot'>[]) {
+      const visit = slots.tryEnter(slot)
       if (visit === undefined) {
-        opensAt = Math.min(opensAt, slots.readyAt(row.slot))
+        opensAt = Math.min(opensAt, slots.readyAt(slot))
         continue
       }
       this.#suspects--
-      if (this.#hold(row, visit, leases)) void this.#write(() => this.#statements.leaseAlone.run(row.seq)).catch(() => undefined)
+      const lease = this.#hold(this.#statements.find.get(seq) as Row, visit, leases)
+      if (lease === undefined) return 0
+      this.#alone = lease.id
+      void this.#write(() => this.#statements.leaseAlone.run(seq)).catch(() => undefined)
       return Infinity
     }
     return opensAt
   }
 
-  #hold(row: Row, visit: Visit, leases: HeldLease[]): boolean {
+  #hold(row: Row, visit: Visit, leases: HeldLease[]): HeldLease | undefined {
     const { seq, slot, attempts, patience, interruptions } = row
     const request = this.#read(row)
     if (request === undefined) {
       visit.cancel()
-      return false
+      return undefined
     }
     const lease: HeldLease = { id: `${seq}.${attempts}.${patience}`, seq, slot, request, visit, attempt: attempts + 1, patience, interruptions }
     this.#leased.set(lease.id, lease)
     leases.push(lease)
-    return true
+    return lease
   }
 
   /** A row that can't be read, in a file that was damaged, fails by itself. */
@@ -311,26 +327,47 @@ export class EmbeddedFrontier implements Frontier {
       const outcome = { state: 'failed', reason: 'unreadable', message: messageOf(error) } as const
       const lease = { seq, request: { kind: 'page' } } as const
       this.#options.log.error({ seq, error }, `a request of the frontier ${this.#options.path} can't be read: ${messageOf(error)}`)
-      void this.#commits.apply(() => this.#end(lease, outcome)).catch(() => undefined)
-      this.#account({ ...lease, slot: '' }, outcome)
+      void this.#commits.apply(this.#end(lease, outcome)).catch(() => undefined)
+      this.#account({ ...lease, slot: '', interruptions: 0 }, outcome)
       return undefined
     }
   }
 
-  #end({ seq, request }: Pick<HeldLease, 'seq'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): void {
+  /** What writes the end of a lease. Its times are of this moment, however late it can be written. */
+  #end({ seq, request }: Pick<HeldLease, 'seq'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): () => void {
     const { release, delay, fail } = this.#statements
-    if (outcome.state === 'released') return this.#writes.run(() => release.run(seq))
-    if (outcome.state === 'retry') {
-      const due = Date.now() + outcome.afterMs
-      const [counted, uncounted] = outcome.counted ? [1, 0] : [0, 1]
-      this.#writes.run(() => delay.run(due, counted, uncounted, outcome.reason, seq))
-    } else if (outcome.state === 'failed') this.#writes.run(() => fail.run(outcome.reason, outcome.message ?? null, seq))
-    else this.#writes.remove(seq)
-    this.#writes.countOutcome(request.kind, outcome.state, 'reason' in outcome ? outcome.reason : '')
+    const writes = this.#writes
+    const count = () => writes.countOutcome(request.kind, outcome.state, 'reason' in outcome ? outcome.reason : '')
+    switch (outcome.state) {
+      case 'released':
+        return () => writes.run(() => release.run(seq))
+      case 'retry': {
+        const due = Date.now() + outcome.afterMs
+        const [counted, uncounted] = outcome.counted ? [1, 0] : [0, 1]
+        return () => {
+          writes.run(() => delay.run(due, counted, uncounted, outcome.reason, seq))
+          count()
+        }
+      }
+      case 'failed':
+        return () => {
+          writes.run(() => fail.run(outcome.reason, outcome.message?.replaceAll('\0', '') ?? null, seq))
+          count()
+        }
+      default:
+        return () => {
+          writes.remove(seq)
+          count()
+        }
+    }
   }
 
-  #account({ slot, request }: Pick<HeldLease, 'slot'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): void {
-    if (outcome.state === 'released') return this.#queues.putBack(slot)
+  #account({ slot, request, interruptions }: Pick<HeldLease, 'slot' | 'interruptions'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): void {
+    if (outcome.state === 'released') {
+      if (interruptions < maxInterruptions.shared) this.#queues.putBack(slot)
+      else this.#suspects++
+      return
+    }
     if (outcome.state === 'failed') this.#failed++
     if (outcome.state === 'retry') {
       this.#delayed++

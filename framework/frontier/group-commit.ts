@@ -14,7 +14,7 @@ interface Operation {
 export interface GroupCommitOptions {
   readonly database: Database.Database
   /** What operations add to, written before each commit. */
-  readonly writes: Pick<Writes, 'flush' | 'clear'>
+  readonly writes: Pick<Writes, 'flush' | 'clear' | 'isLarge'>
   readonly path: string
   readonly log: Log
   /** Ends the waiting for a full disk or a lock. */
@@ -45,9 +45,13 @@ export class GroupCommit {
     this.#options = options
   }
 
-  /** True while the file can't be written: what is read doesn't show the operations that wait. */
+  /**
+   * True while the file can't be written: what is read doesn't show the operations that wait.
+   * @throws StorageError when it could not be written for too long: nothing more will be.
+   */
   get away(): boolean {
-    return this.#recovery !== undefined || this.#failure !== undefined
+    if (this.#failure !== undefined) throw this.#failure
+    return this.#recovery !== undefined
   }
 
   /** Has `prepare` add to the writes, and resolves after their commit. `prepare` is called again when that fails. */
@@ -58,6 +62,7 @@ export class GroupCommit {
       this.#operations.push({ prepare, resolve, reject })
       if (this.#recovery !== undefined) return
       prepare()
+      if (this.#options.writes.isLarge) this.flush()
       if (this.#operations.length >= maxOperations) this.#commit()
       else this.#timer ??= setTimeout(() => this.#commit(), waitMs)
     })
@@ -119,8 +124,11 @@ export class GroupCommit {
       }
       const count = this.#operations.length
       try {
-        for (const { prepare } of this.#operations.slice(0, count)) prepare()
-        this.#write()
+        // One by one: what is written by kind keeps its order only between two reads, and there are none here.
+        for (const { prepare } of this.#operations.slice(0, count)) {
+          prepare()
+          this.#write()
+        }
         database.exec('commit')
         this.#recovery = undefined
         for (const { resolve } of this.#operations.splice(0, count)) resolve()

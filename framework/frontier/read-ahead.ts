@@ -11,8 +11,8 @@ export interface Row {
 
 /** Rows read at once from one slot. */
 const rowsOfSlot = 8
-/** With so many in memory, the next rows are read one by one. */
-const maxRows = 20_000
+/** With so many characters in memory, the next rows are read one by one. */
+const maxSize = 16_000_000
 
 /**
  * The next rows of some slots, read together. They are in memory but not leased: what becomes pending and goes before them
@@ -38,12 +38,12 @@ export class ReadAhead {
     let rows = this.#rows.get(slot)
     if (rows === undefined) {
       // The last goes first: taking from the end moves nothing.
-      rows = this.#read(slot, this.#size < maxRows ? rowsOfSlot : 1).reverse()
+      rows = this.#read(slot, this.#size < maxSize ? rowsOfSlot : 1).reverse()
       this.#rows.set(slot, rows)
-      this.#size += rows.length
+      this.#size += sizeOf(rows)
     }
     const row = rows.pop()
-    if (row !== undefined) this.#size--
+    if (row !== undefined) this.#size -= row.body.length
     if (rows.length === 0) this.#rows.delete(slot)
     return row
   }
@@ -56,7 +56,11 @@ export class ReadAhead {
 
   /** Has the rows of a slot read again. */
   drop(slot: string): void {
-    this.#size -= this.#rows.get(slot)?.length ?? 0
+    this.#size -= sizeOf(this.#rows.get(slot) ?? [])
     this.#rows.delete(slot)
   }
+}
+
+function sizeOf(rows: readonly Row[]): number {
+  return rows.reduce((sum, { body }) => sum + body.length, 0)
 }

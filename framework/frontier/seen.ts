@@ -72,7 +72,7 @@ export class Seen {
     const { oldest } = this.#filter
     if (oldest <= this.#expiredTo) return undefined
     return () => {
-      if (this.#statements.expireSeen.run(this.#secondsOf(oldest)).changes === 0) this.#expiredTo = oldest
+      if (oldest > this.#expiredTo && this.#statements.expireSeen.run(this.#secondsOf(oldest)).changes === 0) this.#expiredTo = oldest
     }
   }
 

@@ -34,7 +34,7 @@ create table request (
   body text not null);
 create index request_pending on request (slot, priority desc, seq) where state = 0;
 create index request_delayed on request (due) where state = 1;
-create index request_held on request (state) where state >= 2;
+create index request_held on request (state, slot, seq) where state >= 2;
 create table seen (n integer primary key, high integer not null, low integer not null, high2 integer, low2 integer, host text, at integer not null);
 create table imported (n integer primary key, high integer not null, low integer not null);
 create table outcome (kind text, state text, reason text, count integer not null, primary key (kind, state, reason)) without rowid;
@@ -48,6 +48,9 @@ function columns(count: number): string {
   return Array.from({ length: count }, (_, index) => `value ->> ${index}`).join(', ')
 }
 
+/** The state of a request that is to be leased again. */
+const pendingOrSuspect = `iif(interruptions >= ${maxInterruptions.shared}, ${state.suspect}, ${state.pending})`
+
 const row = 'seq, slot, priority, attempts, patience, interruptions, body'
 
 const statements = {
@@ -55,22 +58,23 @@ const statements = {
   unmark: 'delete from meta where name = ?',
   insertSeen: `insert into seen (high, low, high2, low2, host, at) select ${columns(6)} from json_each(?)`,
   findSeen: 'select 1 from seen where high = ? and low = ? and high2 is ? and low2 is ? and at >= ? limit 1',
-  expireSeen: 'delete from seen where n in (select n from seen where at < ? limit 2000)',
+  expireSeen: 'delete from seen where n in (select n from (select n, at from seen order by n limit 2000) where at < ?)',
   insert: `insert into request (seq, slot, priority, body, state) select ${columns(4)}, ${state.pending} from json_each(?)`,
   select: `select ${row} from request where state = ${state.pending} and slot = ? order by priority desc, seq limit ?`,
   lease: `update request set state = ${state.leased} where seq in (select value from json_each(?))`,
   remove: 'delete from request where seq in (select value from json_each(?))',
-  release: `update request set state = ${state.pending} where seq = ?`,
+  release: `update request set state = ${pendingOrSuspect} where seq = ?`,
   delay: `update request set state = ${state.delayed}, due = ?, attempts = attempts + ?, patience = patience + ?, reason = ? where seq = ?`,
   fail: `update request set state = ${state.failed}, attempts = attempts + 1, reason = ?, message = ? where seq = ?`,
-  promote: `update request set state = ${state.pending} where state = ${state.delayed} and due <= ?`,
-  dueBySlot: `select slot, count(*) as count from request where state = ${state.delayed} and due <= ? group by slot`,
+  promote: `update request set state = ${pendingOrSuspect} where state = ${state.delayed} and due <= ?`,
+  dueBySlot: `select slot, sum(interruptions < ${maxInterruptions.shared}) as pending, count(*) as count from request where state = ${state.delayed} and due <= ? group by slot`,
   nextDue: `select min(due) as due from request where state = ${state.delayed}`,
   leaseAlone: `update request set state = ${state.alone} where seq = ?`,
-  suspects: `select ${row} from request where state = ${state.suspect} order by seq limit 100`,
+  suspects: `select min(seq) as seq, slot from request where state = ${state.suspect} group by slot order by 1`,
+  find: `select ${row} from request where seq = ?`,
   countInterruption: `update request set interruptions = interruptions + 1 where state in (${state.leased}, ${state.alone})`,
   poison: `select ${row} from request where state = ${state.alone} and interruptions >= ${maxInterruptions.shared + maxInterruptions.alone}`,
-  takeBack: `update request set state = iif(interruptions >= ${maxInterruptions.shared}, ${state.suspect}, ${state.pending}) where state in (${state.leased}, ${state.alone})`,
+  takeBack: `update request set state = ${pendingOrSuspect} where state in (${state.leased}, ${state.alone})`,
   pendingBySlot: `select slot, count(*) as count from request where state = ${state.pending} group by slot order by min(abs(seq))`,
   held: `select state, count(*) as count, min(due) as due from request where state in (${state.delayed}, ${state.failed}, ${state.suspect}) group by state`,
   lastSeq: 'select max(max(seq), -min(seq)) as seq from request',

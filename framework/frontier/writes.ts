@@ -3,6 +3,9 @@ import type { Statements } from './tables.ts'
 /** Columns of a row of `seen`: high, low, high2, low2, host, at. */
 export type SeenValues = readonly [number, number, number | null, number | null, string | null, number]
 
+/** Characters of requests. */
+const maxSize = 16_000_000
+
 /**
  * What is to be written in one transaction, many rows by one statement: a call of the database costs more than a row. Only
  * what has its order by itself is kept by kind: a row is inserted before it is leased, and leased before it ends.
@@ -15,9 +18,15 @@ export class Writes {
   #removed: number[] = []
   #others: (() => void)[] = []
   #outcomes = new Map<string, number>()
+  #size = 0
 
   constructor(statements: Statements) {
     this.#statements = statements
+  }
+
+  /** True when so much is held that it should be written: one statement's text has a limit. */
+  get isLarge(): boolean {
+    return this.#size > maxSize
   }
 
   insertSeen(values: SeenValues): void {
@@ -26,6 +35,7 @@ export class Writes {
 
   insert(seq: number, slot: string, priority: number, body: string): void {
     this.#requests.push([seq, slot, priority, body])
+    this.#size += body.length
   }
 
   lease(seq: number): void {
@@ -68,5 +78,6 @@ export class Writes {
     this.#removed = []
     this.#others = []
     this.#outcomes = new Map()
+    this.#size = 0
   }
 }

@@ -76,7 +76,8 @@ export class Request {
     if (!Number.isFinite(this.priority) || !Number.isFinite(this.depth)) {
       throw new CrawlError('request', `The priority and the depth of a request must be numbers, not ${this.priority} and ${this.depth} (${this.url}).`, { reason: 'bad request' })
     }
-    this.slot = options.slot?.replaceAll('\0', '') ?? parsed.host
+    // SQLite ends a text at a NUL, and half of a surrogate pair is no text in UTF-8.
+    this.slot = options.slot?.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd') ?? parsed.host
     this.keepFragment = options.keepFragment ?? false
     this.dontFilter = options.dontFilter ?? false
     this.fingerprintHeaders = options.fingerprintHeaders ?? noNames

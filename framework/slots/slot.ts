@@ -64,14 +64,17 @@ export class Slot {
   enter(now: number): () => void {
     const { jitter } = this.settings
     const before = this.#nextAt
-    const after = now + this.delayMs * (1 + jitter * (2 * Math.random() - 1))
+    // What a host asks for is the least, so chance may only add to it.
+    const after = now + Math.max(this.#askedMs, this.delayMs * (1 + jitter * (2 * Math.random() - 1)))
     const refillMs = tokenMs(this.settings)
     this.active++
     this.#nextAt = after
     if (refillMs > 0) this.#fullAt = Math.max(this.#fullAt, now) + refillMs
+    const fullAt = this.#fullAt
     return () => {
       if (this.#nextAt === after) this.#nextAt = before
-      this.#fullAt -= refillMs
+      // What has come back by itself since isn't given back once more.
+      this.#fullAt -= Math.max(0, Math.min(refillMs, fullAt - Date.now()))
     }
   }
 

@@ -11,6 +11,8 @@ export type { SlotMemory } from './slot-memory.ts'
 export interface Visit {
   /** The slot's own name: `Slots.nameOf` of what was asked for. */
   readonly slot: string
+  /** When the place was taken, by performance.now(). */
+  readonly enteredAt: number
   /** Gives the place back; the politeness delay goes on from the start. Calling it again changes nothing. */
   end(): void
   /** Gives the place back as if it had never been taken, delay and token too: nothing was sent. */
@@ -91,7 +93,7 @@ export class Slots {
       state.touchedAt = Date.now()
       this.#changed(name)
     }
-    return { slot: name, end: () => leave(true), cancel: () => leave(false) }
+    return { slot: name, enteredAt: performance.now(), end: () => leave(true), cancel: () => leave(false) }
   }
 
   /** Waits for a place. Rejects with the signal's reason when it aborts first. */

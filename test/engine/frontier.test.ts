@@ -53,6 +53,21 @@ describe('what a run has met', () => {
     }))
 })
 
+test('what a callback had yielded before its time was over is kept', () =>
+  withSite({ '/': '', '/a': '', '/b': '' }, async ({ crawl, server }) => {
+    class Slow extends Follow {
+      override async *parse(page: PageResponse): Results {
+        if (!page.url.endsWith('/')) return
+        yield page.follow('/a')
+        yield page.follow('/b')
+        await new Promise<never>(() => {})
+      }
+    }
+    const { outcomes } = await crawl(Slow, { settings: { pages: { callbackMs: 200 } } })
+    assert.deepEqual(pagesOf(server.asked).sort(), ['/', '/a', '/b'])
+    assert.ok(outcomes.some(({ state, reason }) => state === 'failed' && reason === 'callback timeout'))
+  }))
+
 describe('the order of a crawl', () => {
   const tree = { '/': links('/1', '/2'), '/1': links('/1/1', '/1/2'), '/2': links('/2/1'), '/1/1': '', '/1/2': '', '/2/1': '' }
 
@@ -102,6 +117,40 @@ describe('start requests', () => {
       const pages = pagesOf(server.asked)
       assert.equal(pages.length, 2_000)
       assert.equal(new Set(pages).size, 2_000)
+    }))
+
+  test('that were not reached before a stop are taken by the next run', () =>
+    withSite({}, async ({ crawl }) => {
+      const stopping = new AbortController()
+      let giveOn = () => {}
+      let answer = () => {}
+      const server = await serve(({ url }, response) => {
+        const end = () => response.writeHead(url === '/robots.txt' ? 404 : 200, { 'content-type': 'text/html' }).end()
+        if (url === '/1' && !stopping.signal.aborted) answer = end
+        else end()
+      })
+      class Seeds extends Spider {
+        override readonly allowedDomains = ['*']
+        override async *start() {
+          for (let n = 0; n < 20; n++) {
+            if (n === 2 && !stopping.signal.aborted) await new Promise<void>((resolve) => (giveOn = resolve))
+            yield new Request(`${server.url}/${n}`)
+          }
+        }
+        override async *parse(page: PageResponse): Results {
+          if (!page.url.endsWith('/0')) return
+          // start() gives its next request after the stop, while a page is still in progress.
+          stopping.abort()
+          giveOn()
+          setImmediate(() => answer())
+        }
+      }
+      const first = await crawl(Seeds, { stopping: stopping.signal })
+      assert.equal(first.reason, 'stopped')
+      const rest = await crawl(Seeds)
+      assert.deepEqual([rest.resumed, rest.reason], [true, 'finished'])
+      assert.equal(new Set(pagesOf(server.asked)).size, 20)
+      await server.close()
     }))
 
   test('of a list that has changed since, none is lost', () =>

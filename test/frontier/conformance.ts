@@ -10,6 +10,8 @@ export interface OpenedFrontier {
   readonly slots: Slots
   /** Opens what was left, as a later process would. The frontier before must not be used any more. */
   reopen(): Promise<OpenedFrontier>
+  /** Opens what was left by a process that was killed. */
+  reopenKilled(): Promise<OpenedFrontier>
   remove(): Promise<void>
 }
 
@@ -186,7 +188,7 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
     withFrontier('what was leased when the process ended is leased again', async (opened) => {
       await add(opened.frontier, [page('/1')])
       await leaseAll(opened.frontier)
-      const later = await opened.reopen()
+      const later = await opened.reopenKilled()
       const [lease] = await leaseAll(later.frontier)
       assert.equal(lease?.attempt, 1)
       assert.equal(lease?.interruptions, 1)
@@ -198,7 +200,7 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
       await add(current.frontier, [page('/poison'), ...Array.from({ length: 5 }, (_, n) => page(`/good${n}`))])
       for (let round = 0; round < 3; round++) {
         assert.equal((await leaseAll(current.frontier)).length, 6)
-        current = await current.reopen()
+        current = await current.reopenKilled()
       }
       // From here on they are leased one by one.
       for (let round = 0; round < 2; round++) {
@@ -209,7 +211,7 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
           await settle(current.frontier, leases[0], { state: 'done' })
         }
         assert.deepEqual(current.frontier.givenUp, [])
-        current = await current.reopen()
+        current = await current.reopenKilled()
       }
       assert.deepEqual(current.frontier.givenUp.map(({ url }) => url), ['http://a.example/poison'])
       while (current.frontier.counts().pending > 0) await settle(current.frontier, (await leaseAll(current.frontier))[0], { state: 'done' })
@@ -217,6 +219,41 @@ export function testFrontier(name: string, open: () => Promise<OpenedFrontier>):
       const outcomes = current.frontier.outcomes().map(({ state, reason, count }) => [state, reason, count])
       assert.deepEqual(outcomes.sort(), [['done', '', 5], ['failed', 'crash', 1]])
       return current
+    })
+
+    withFrontier('a suspect is fetched alone, and stays one when it is put back', async (opened) => {
+      let current = opened
+      await add(current.frontier, [page('/suspect')])
+      for (let round = 0; round < 3; round++) {
+        assert.equal((await leaseAll(current.frontier)).length, 1)
+        current = await current.reopenKilled()
+      }
+      const [suspect] = await leaseAll(current.frontier)
+      await add(current.frontier, [page('/1'), page('/2')])
+      assert.deepEqual(await leaseAll(current.frontier), [])
+      await settle(current.frontier, suspect, { state: 'released' })
+      assert.deepEqual((await leaseAll(current.frontier)).map(pathOf), ['/1', '/2'])
+      assert.equal(current.frontier.counts().pending, 1)
+      return current
+    })
+
+    withFrontier('a request that was leased when its process ended in order is not suspected', async (opened) => {
+      await add(opened.frontier, [page('/1')])
+      let current = opened
+      for (let round = 0; round < 6; round++) {
+        const [lease] = await leaseAll(current.frontier)
+        assert.equal(lease?.interruptions, 0)
+        current = await current.reopen()
+      }
+      return current
+    })
+
+    withFrontier('an odd name of a slot is a name like any other', async (opened) => {
+      const names = ['\ud800', 'a\0b', `'; drop table request; --`, '__proto__', '', 'é😀'.repeat(1_000)]
+      await add(opened.frontier, names.map((slot, index) => page(`/${index}`, { slot })))
+      const later = await opened.reopen()
+      assert.deepEqual((await leaseAll(later.frontier)).map(pathOf).sort(), ['/0', '/1', '/2', '/3', '/4', '/5'])
+      return later
     })
 
     withFrontier('a run that has ended is followed by a new one', async (opened) => {

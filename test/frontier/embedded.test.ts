@@ -5,9 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
+import fc from 'fast-check'
 import Database from 'libsql'
 import { isCrawlError, Request } from 'orbweaver'
 import type { EmbeddedFrontier } from '../../framework/frontier/embedded.ts'
+import type { Lease, Outcome } from '../../framework/frontier/frontier.ts'
 import { testFrontier, type OpenedFrontier } from './conformance.ts'
 import { open, openSlots } from './open.ts'
 
@@ -19,6 +21,11 @@ function opened(folder: string): OpenedFrontier {
     slots,
     reopen: async () => {
       await frontier.close()
+      return opened(folder)
+    },
+    reopenKilled: async () => {
+      await frontier.close()
+      writeFileSync(join(folder, 'spider.db.pid'), '1\n')
       return opened(folder)
     },
     remove: async () => {
@@ -148,6 +155,100 @@ describe('embedded frontier: its file', () => {
     assert.ok(frontier.counts().pending >= acknowledged, `${frontier.counts().pending} of ${acknowledged}`)
     await frontier.close()
   }))
+})
+
+test('when its file could not be written for too long, nothing more is leased, and that is said', inFolder(async (path) => {
+  const frontier = open(path, { outageMs: 300 })
+  await addPages(frontier, 2)
+  const other = new Database(path)
+  other.exec('begin immediate')
+  await assert.rejects(addPages(frontier, 1, 2), /locked/)
+  await assert.rejects(frontier.lease(1), (error: Error) => isCrawlError(error, 'storage'))
+  other.exec('rollback')
+  other.close()
+  await assert.rejects(frontier.close(), /locked/)
+  const later = open(path)
+  assert.equal(later.counts().pending, 2)
+  await later.close()
+}))
+
+test('a lock that is given up in time loses nothing and repeats nothing', inFolder(async (path) => {
+  const frontier = open(path, { outageMs: 60_000 })
+  await addPages(frontier, 3)
+  const { leases } = await frontier.lease(2)
+  const other = new Database(path)
+  other.exec('begin immediate')
+  const settled = frontier.settle(leases.map((lease) => ({ lease, outcome: { state: 'retry', reason: 'x', afterMs: 0, counted: true } })))
+  const added = addPages(frontier, 3, 1)
+  other.exec('rollback')
+  other.close()
+  await Promise.all([settled, added])
+  const again = (await frontier.lease(10)).leases
+  assert.deepEqual(again.map(({ request, attempt }) => [request.url.at(-1), attempt]), [['0', 2], ['1', 2], ['2', 1], ['3', 1]])
+  assert.deepEqual(frontier.counts(), { pending: 0, delayed: 0, leased: 4, failed: 0 })
+  await frontier.close()
+}))
+
+test('whatever is done in whatever order, memory and file agree, and the order is kept', async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('add' as const), hosts: fc.array(fc.nat(2), { minLength: 1, maxLength: 4 }), priority: fc.constantFrom(0, 10, -3, 0.5, 2 ** 53, 1e300) }),
+    fc.record({ kind: fc.constant('lease' as const), limit: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({ kind: fc.constant('settle' as const), index: fc.nat(5), state: fc.constantFrom('done', 'failed', 'released', 'retry' as const) }),
+    fc.record({ kind: fc.constant('reopen' as const) }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.constantFrom('breadth' as const, 'depth' as const), async (steps, order) => {
+      const folder = mkdtempSync(join(tmpdir(), 'orbweaver-model-'))
+      const path = join(folder, 'spider.db')
+      let frontier = open(path, { order })
+      try {
+        const pending = new Map<string, { host: string; priority: number; n: number }>()
+        const held = new Map<string, { lease: Lease; entry: { host: string; priority: number; n: number } }>()
+        let count = 0
+        let failed = 0
+        for (const one of steps) {
+          if (one.kind === 'add') {
+            const requests = one.hosts.map((host) => new Request(`http://${host}.example/${++count}`, { priority: one.priority }))
+            for (const { url, slot } of requests) pending.set(url, { host: slot, priority: one.priority, n: Number(new URL(url).pathname.slice(1)) })
+            await frontier.add(requests.map((request) => ({ request, fingerprint: request.fingerprint })))
+          } else if (one.kind === 'lease') {
+            for (const lease of (await frontier.lease(one.limit)).leases) {
+              const { url } = lease.request
+              const entry = pending.get(url)
+              assert.ok(entry !== undefined, `${url} was leased and is not pending`)
+              for (const other of pending.values()) {
+                if (other.host !== entry.host) continue
+                assert.ok(other.priority <= entry.priority, `${url} went before a higher priority`)
+                if (other.priority === entry.priority) assert.ok(order === 'breadth' ? other.n >= entry.n : other.n <= entry.n, `${url} went out of turn`)
+              }
+              pending.delete(url)
+              held.set(url, { lease, entry })
+            }
+          } else if (one.kind === 'settle') {
+            const [url, found] = [...held][one.index % Math.max(1, held.size)] ?? []
+            if (url === undefined || found === undefined) continue
+            held.delete(url)
+            found.lease.visit.end()
+            const outcome = { done: { state: 'done' }, failed: { state: 'failed', reason: 'x' }, released: { state: 'released' }, retry: { state: 'retry', reason: 'y', afterMs: 0, counted: true } }[one.state] as Outcome
+            await frontier.settle([{ lease: found.lease, outcome }])
+            if (one.state === 'failed') failed++
+            if (one.state === 'released' || one.state === 'retry') pending.set(url, found.entry)
+          } else {
+            await frontier.close()
+            for (const [url, { entry }] of held) pending.set(url, entry)
+            held.clear()
+            frontier = open(path, { order })
+          }
+          const counts = frontier.counts()
+          assert.deepEqual([counts.pending, counts.leased, counts.failed], [pending.size, held.size, failed])
+        }
+      } finally {
+        await frontier.close()
+        rmSync(folder, { recursive: true })
+      }
+    }),
+    { numRuns: 30 },
+  )
 })
 
 async function addPages(frontier: EmbeddedFrontier, count: number, from = 0): Promise<number> {

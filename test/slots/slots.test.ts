@@ -122,6 +122,16 @@ describe('slots', () => {
     }
   })
 
+  test('chance never makes the delay shorter than what the host asks for', () => {
+    const slots = open({ delayMs: 100, jitter: 0.5 })
+    for (let n = 0; n < 200; n++) {
+      slots.setLeastDelay(`host${n}`, 1_000, 'crawl-delay')
+      const now = Date.now()
+      slots.tryEnter(`host${n}`)
+      assert.ok(slots.readyAt(`host${n}`) - now >= 1_000)
+    }
+  })
+
   test('those not in use are forgotten when many exist; those that still mean something are kept', (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
     const slots = open({ delayMs: 0 })

@@ -63,9 +63,24 @@ describe('tokens', () => {
     tick(300)
     first?.cancel()
     assert.equal(drain(), 1)
-    assert.equal(slots.readyAt('a'), start + 1_000)
+    assert.equal(slots.readyAt('a'), start + 1_300)
     slots.tryEnter('b')?.cancel()
     assert.equal(drain('b'), 2)
+  })
+
+  test('a token that time has brought back is not given back once more', (t) => {
+    const { slots, tick } = open(t, { perSecond: 1, burst: 1 })
+    const visits = Array.from({ length: 5 }, () => {
+      const visit = slots.tryEnter('a')
+      tick(1_000)
+      return visit
+    })
+    let sent = 0
+    for (const visit of visits) {
+      visit?.cancel()
+      if (slots.tryEnter('a') !== undefined) sent++
+    }
+    assert.equal(sent, 1)
   })
 
   test('the delay holds too', (t) => {
