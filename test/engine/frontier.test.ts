@@ -137,15 +137,16 @@ describe('start requests', () => {
             yield new Request(`${server.url}/${n}`)
           }
         }
-        override async *parse(page: PageResponse): Results {
-          if (!page.url.endsWith('/0')) return
-          // start() gives its next request after the stop, while a page is still in progress.
-          stopping.abort()
-          giveOn()
-          setImmediate(() => answer())
-        }
+        override async *parse(): Results {}
       }
-      const first = await crawl(Seeds, { stopping: stopping.signal })
+      // start() gives its next request after the stop, while a page is still in progress.
+      const stop = ({ url }: { url: string }) => {
+        if (!url.endsWith('/0')) return
+        stopping.abort()
+        giveOn()
+        setImmediate(() => answer())
+      }
+      const first = await crawl(Seeds, { stopping: stopping.signal, onOpen: ({ signals }) => void signals.on('response_received', stop) })
       assert.equal(first.reason, 'stopped')
       const rest = await crawl(Seeds)
       assert.deepEqual([rest.resumed, rest.reason], [true, 'finished'])
