@@ -37,7 +37,9 @@ export interface FrontierReport {
   readonly fileBytes: number
 }
 
+/** Links of a page, and pages that add theirs at once. */
 const batch = 100
+const pages = 8
 const workers = 256
 const leased = 100_000
 const asked = 200_000
@@ -64,7 +66,13 @@ async function load(job: FrontierInput): Promise<FrontierReport> {
     return { request, fingerprint: fingerprinter.ofRequest(request) }
   }
   const added = await timed(job.requests, async () => {
-    for (let n = 0; n < job.requests; n += batch) await frontier.add(range(n, Math.min(n + batch, job.requests)).map(newRequest))
+    let next = 0
+    await Promise.all(Array.from({ length: pages }, async () => {
+      for (let n = next; n < job.requests; n = next) {
+        next += batch
+        await frontier.add(range(n, Math.min(n + batch, job.requests)).map(newRequest))
+      }
+    }))
   })
   const numbers = range(0, Math.min(asked, job.requests))
   const requests = numbers.map((n) => new Request(urlOf(n)))

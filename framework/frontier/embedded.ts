@@ -337,7 +337,6 @@ export class EmbeddedFrontier implements Frontier {
   #end({ seq, request }: Pick<HeldLease, 'seq'> & { readonly request: Pick<Request, 'kind'> }, outcome: Outcome): () => void {
     const { release, delay, fail } = this.#statements
     const writes = this.#writes
-    const count = () => writes.countOutcome(request.kind, outcome.state, 'reason' in outcome ? outcome.reason : '')
     switch (outcome.state) {
       case 'released':
         return () => writes.run(() => release.run(seq))
@@ -346,18 +345,18 @@ export class EmbeddedFrontier implements Frontier {
         const [counted, uncounted] = outcome.counted ? [1, 0] : [0, 1]
         return () => {
           writes.run(() => delay.run(due, counted, uncounted, outcome.reason, seq))
-          count()
+          writes.countOutcome(request.kind, outcome.state, outcome.reason)
         }
       }
       case 'failed':
         return () => {
           writes.run(() => fail.run(outcome.reason, outcome.message?.replaceAll('\0', '') ?? null, seq))
-          count()
+          writes.countOutcome(request.kind, outcome.state, outcome.reason)
         }
       default:
         return () => {
           writes.remove(seq)
-          count()
+          writes.countOutcome(request.kind, outcome.state, outcome.state === 'done' ? '' : outcome.reason)
         }
     }
   }

@@ -18,6 +18,11 @@ export interface OpenFileOptions {
   readonly log: Log
 }
 
+/** Pages of 4 kB that the log holds before they are written to their places: of many hosts, each is changed often until then. */
+const checkpointPages = 8_000
+/** kiB of the file in memory. */
+const cacheSize = 16_000
+
 /** The files of a frontier: itself, and what SQLite keeps beside it. */
 export const fileSuffixes = ['', '-wal', '-shm'] as const
 
@@ -48,7 +53,7 @@ function connect({ path, wasAbandoned, synchronous }: OpenFileOptions): Database
     database.exec('pragma busy_timeout = 5000')
     const isNew = pragma(database, 'application_id') === 0 && isEmpty(database)
     if (!isNew) check(database, path, wasAbandoned)
-    database.exec(`pragma journal_mode = wal; pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = 2000`)
+    database.exec(`pragma journal_mode = wal; pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -${cacheSize}`)
     if (isNew) database.exec(`begin; ${tables} commit;`)
     return database
   } catch (error) {

@@ -52,6 +52,7 @@ export class Slots {
   readonly #listeners = new Set<(slot: string) => void>()
   readonly #memories: SlotMemories
   readonly #learns: boolean
+  readonly #onLeft = (name: string): void => this.#changed(name)
   #sweepAt = minSweepAt
 
   /** @throws SettingsError for a name in `hosts` that can fit nothing. */
@@ -83,17 +84,7 @@ export class Slots {
       state.pausedUntil = 0
       this.#memories.changed(name)
     }
-    const undo = state.enter(now)
-    let open = true
-    const leave = (used: boolean): void => {
-      if (!open) return
-      open = false
-      state.active--
-      if (!used) undo()
-      state.touchedAt = Date.now()
-      this.#changed(name)
-    }
-    return { slot: name, enteredAt: performance.now(), end: () => leave(true), cancel: () => leave(false) }
+    return new SlotVisit(name, state, state.enter(now), this.#onLeft)
   }
 
   /** Waits for a place. Rejects with the signal's reason when it aborts first. */
@@ -264,4 +255,37 @@ export class Slots {
 function checkDelay(slot: string, ms: number): void {
   if (Number.isFinite(ms) && ms >= 0) return
   throw new CrawlError('slot', `The delay of ${slot} must be a number of milliseconds, not ${ms}.`)
+}
+
+class SlotVisit implements Visit {
+  readonly slot: string
+  readonly enteredAt = performance.now()
+  readonly #state: Slot
+  readonly #undo: () => void
+  readonly #onLeft: (name: string) => void
+  #isOpen = true
+
+  constructor(slot: string, state: Slot, undo: () => void, onLeft: (name: string) => void) {
+    this.slot = slot
+    this.#state = state
+    this.#undo = undo
+    this.#onLeft = onLeft
+  }
+
+  end(): void {
+    this.#leave(true)
+  }
+
+  cancel(): void {
+    this.#leave(false)
+  }
+
+  #leave(isUsed: boolean): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#state.active--
+    if (!isUsed) this.#undo()
+    this.#state.touchedAt = Date.now()
+    this.#onLeft(this.slot)
+  }
 }
