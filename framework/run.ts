@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import type { Middleware } from './compose.ts'
@@ -23,6 +22,7 @@ import { EmbeddedFrontier, type EmbeddedFrontierOptions } from './frontier/embed
 import type { DistinctCount } from './dupe-filter/open.ts'
 import type { Frontier, FrontierCounts, OutcomeCount } from './frontier/frontier.ts'
 import { silentLog, type Log } from './log.ts'
+import { makeFolder } from './make-folder.ts'
 import type { Project } from './settings/define.ts'
 import { loadSettings } from './settings/load.ts'
 import type { Settings, SettingsInput } from './settings/schema.ts'
@@ -285,7 +285,7 @@ function construct(spiderClass: SpiderClass, name: string, args: SpiderArguments
 
 function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true })
+    makeFolder(dataDir)
   } catch (cause) {
     throw new SettingsError(`The folder ${dataDir} can't be made: ${messageOf(cause)}. Set dataDir to one that you may write.`, { cause })
   }

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 
 /** Files and folders of framework/ from the bottom up. A file imports from its own layer and from those below. */
 const layers = [
-  ['errors', 'compose', 'json', 'version', 'is-alive', 'async/'],
+  ['errors', 'compose', 'json', 'version', 'is-alive', 'make-folder', 'async/'],
   ['item', 'http/', 'settings/schema', 'settings/units', 'settings/closest'],
   ['frontier/frontier', 'dupe-filter/', 'store/store', 'files/files', 'slots/', 'stats', 'log'],
   ['signals'],

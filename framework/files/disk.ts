@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
-import { access, copyFile, link, mkdir, open, rm, unlink } from 'node:fs/promises'
+import { access, copyFile, link, open, rm, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Coalesced } from '../async/coalesced.ts'
 import { StorageError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import { storing } from './failure.ts'
 import type { Files } from './files.ts'
 import { checkKey } from './key.ts'
@@ -37,7 +38,7 @@ export class DiskFiles implements Files {
   /** @throws StorageError when the folder can't be written. */
   static async open({ folder, tmpFolder }: DiskFilesOptions): Promise<DiskFiles> {
     return storing(folder, async () => {
-      await mkdir(folder, { recursive: true })
+      makeFolder(folder)
       await access(folder, constants.W_OK)
       return new DiskFiles(folder, await TemporaryFolder.open(tmpFolder))
     })
@@ -79,7 +80,7 @@ export class DiskFiles implements Files {
 
   async #makeFolder(folder: string): Promise<void> {
     if (this.#made.has(folder)) return
-    const first = await mkdir(folder, { recursive: true })
+    const first = makeFolder(folder)
     const length = first?.length ?? Infinity
     for (let made = folder; made.length >= length; made = dirname(made)) await sync(dirname(made), 'r')
     if (this.#made.size >= maxRemembered) this.#made.clear()

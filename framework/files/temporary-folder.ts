@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from '../is-alive.ts'
+import { makeFolder } from '../make-folder.ts'
 
 /** Folders of other machines, whose processes can't be asked, are left alone for so long. */
 const foreignMs = 24 * 60 * 60 * 1000
@@ -27,7 +28,7 @@ export class TemporaryFolder {
   static async open(parent: string): Promise<TemporaryFolder> {
     const name = `${host}-${process.pid}-${randomBytes(4).toString('hex')}`
     const folder = new TemporaryFolder(parent, name)
-    await mkdir(folder.path, { recursive: true })
+    makeFolder(folder.path)
     inUse.add(name)
     await removeStale(parent)
     return folder

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { messageOf, StorageError } from '../errors.ts'
 import { isAlive } from '../is-alive.ts'
+import { makeFolder } from '../make-folder.ts'
 import { storageError } from './failure.ts'
 
 /** The right to run a frontier alone. */
@@ -22,7 +23,7 @@ export function lockFrontier(path: string): FrontierLock {
   const pidPath = `${path}.pid`
   let lock: Database.Database
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     lock = new Database(`${path}.lock`, { timeout: 0 })
   } catch (error) {
     throw storageError(error, path)

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { StorageError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { makeFolder } from '../make-folder.ts'
 import { damaged, storageError, unusable } from './failure.ts'
 import { applicationId, readMeta, tables, version } from './tables.ts'
 
@@ -33,7 +34,7 @@ export const fileSuffixes = ['', '-wal', '-shm'] as const
 export function openFile(options: OpenFileOptions): Database.Database {
   const { path, fresh } = options
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     if (fresh) makeWay(options)
     let database = connect(options)
     if (readMeta(database).has('ended')) {

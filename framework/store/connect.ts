@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { MikroORM, Options } from '@mikro-orm/core'
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/libsql'
 import type Database from 'libsql'
 import { messageOf, StorageError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import type { Address } from './address.ts'
 import { ImageSchema, SchemaVersionSchema } from './entities.ts'
 
@@ -42,7 +42,7 @@ export async function connect(address: Address): Promise<Orm> {
       },
     })
   }
-  await makeFolder(address.path)
+  makeFolderOf(address.path)
   const { LibSqlDriver } = await import('@mikro-orm/libsql')
   return discover({
     driver: LibSqlDriver as never,
@@ -117,9 +117,9 @@ export async function transact<T>(orm: Orm, lock: string, work: (em: SqlEntityMa
   }
 }
 
-async function makeFolder(path: string): Promise<void> {
+function makeFolderOf(path: string): void {
   try {
-    await mkdir(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
   } catch (cause) {
     const advice = 'Make it, or change the setting database or dataDir.'
     throw new StorageError(`The folder of the database ${path} can't be made: ${messageOf(cause)}. ${advice}`, { cause })

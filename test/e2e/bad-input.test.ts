@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -142,6 +142,13 @@ describe('bad input', () => {
   test('settings.ts without a list of parts is refused, and so is a list that commits no row', () =>
     withSite({ '/': '<img src="/a.jpg">', '/a.jpg': Buffer.alloc(0) }, async ({ crawl }) => {
       await assert.rejects(crawl(Plain, { project: { ...project, pipelines: undefined } as never }), /settings\.ts must give pipelines/)
+    }))
+
+  test('a folder that the system refuses to make is named', { skip: existsSync('/proc/self') ? false : 'there is no /proc' }, () =>
+    withSite({ '/': '' }, async ({ crawl }) => {
+      await assert.rejects(crawl(Plain, { settings: { dataDir: '/proc/orbweaver' } }), (error: Error) => isCrawlError(error, 'settings') && error.message.includes('/proc/orbweaver'))
+      await assert.rejects(crawl(Plain, { settings: { files: '/proc/orbweaver' } }), (error: Error) => isCrawlError(error, 'storage') && error.message.includes('/proc/orbweaver'))
+      await assert.rejects(crawl(Plain, { settings: { database: 'sqlite:/proc/orbweaver/crawl.db' } }), (error: Error) => isCrawlError(error, 'storage') && error.message.includes('/proc/orbweaver'))
     }))
 
   test('a folder that can’t be written is named', () =>
