@@ -216,7 +216,7 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
   signals.emit('crawl_closed', reason)
   return {
     spider: name, reason, resumed: frontier.job.resumed, durationMs: Date.now() - startedAt, settings,
-    ...(limits.reached === undefined ? {} : { limit: limits.reached }),
+    ...(reason !== 'limit' || limits.reached === undefined ? {} : { limit: limits.reached }),
     outcomes: frontier.outcomes(),
     images: await store.counts(name),
     stats: stats.toJSON(),
@@ -240,10 +240,13 @@ function openFrontier(options: RunOptions, settings: Settings, own: Pick<Embedde
       'urls.ignoreParameters': urls.ignoreParameters,
       'fingerprint.headers': fingerprint.headers,
       requestFingerprint: requestFingerprint?.toString() ?? '',
+      args: options.args ?? {},
     },
   })
   for (const { path, was, is } of frontier.job.changes) {
-    log.warn({ path, was, is }, `${path} was ${was} when this run began, and is ${is} now: what was met before may be fetched once more. --fresh begins a new run.`)
+    const what = path === 'args' ? 'the arguments (-a) were' : `${path} was`
+    const effect = path === 'args' && frontier.job.started ? 'start requests have been taken already, and are not taken anew' : 'what was met before may be fetched once more'
+    log.warn({ path, was, is }, `${what} ${was} until now, and ${path === 'args' ? 'are' : 'is'} ${is}: ${effect}. --fresh begins a new run.`)
   }
   if (frontier.job.bits !== dupeFilter.bits) log.warn({ bits: frontier.job.bits }, `this run began with fingerprints of ${frontier.job.bits} bits and goes on with them; dupeFilter.bits counts for the next one.`)
   return frontier

@@ -84,7 +84,7 @@ async function parse() {
       .example('$0 run gallery', 'Crawl, or go on with what was interrupted')
       .example('$0 run gallery --limit 20', 'Look at what comes before you take it all')
       .example('$0 run gallery -a site=http://127.0.0.1:7447/ -s slot.delayMs=1s', 'With an argument and a setting')
-      .epilogue('Exit codes: 0 done, 1 unexpected error, 2 usage or settings, 3 no page could be read or fewer images than expect.images, 4 stopped by a limit, 5 every host left asks for patience, 6 database or disk, 130 and 143 stopped by a signal. After 4, 5, 6, 130 and 143 the same command goes on.'), handler('run'))
+      .epilogue('Exit codes: 0 done, 1 unexpected error, 2 usage or settings, 3 no page could be read or fewer images than expect.images, 4 stopped by a limit, 5 every host left asks for patience, 6 database, frontier or disk gone, full or in use, 129, 130 and 143 stopped by a closed terminal or a signal. After 4, 5, 6 and these the same command goes on.'), handler('run'))
     .command('status [spider]', 'What the spiders have harvested, and what is left to do', (command) => command
       .positional('spider', { type: 'string', describe: 'Only this one' })
       .options({ set, json, verbose, project }), handler('status'))
@@ -112,7 +112,7 @@ async function parse() {
         .epilogue('What was ignored or dropped has not failed: robots.txt, off site, 404, no image. A run that has ended goes on with nothing else than these requests.'), handler('jobs retry'))
       .example('$0 jobs', 'One line for each')
       .example('$0 jobs --json', 'With the path of each')
-      .epilogue('States: running (with its process), stopped (by a signal), limit, blocked (every host asks for patience), failed (database or disk), killed (ended without a word), finished, prepared (not begun, with fingerprints imported), unreadable. Exit code 6: something could not be read.'), handler('jobs'))
+      .epilogue('States: running (with its process), stopped (by a signal), limit, blocked (every host asks for patience), failed (database or disk), to retry (had ended, with requests to try once more), killed (ended without a word), finished, prepared (not begun, with fingerprints imported), unreadable. Exit code 6: something could not be read.'), handler('jobs'))
     .command('seen', 'Take what a run has met along, or give it what was met elsewhere', (command) => command
       .options({ set, verbose, project })
       .command('export <spider>', 'Write the fingerprints of what was met, one a line', (exporting) => exporting

@@ -21,4 +21,5 @@ export function wrapWords(words: readonly string[], width: number): string[] {
   return lines
 }
 
-const widthOf = (cell: string): number => stripVTControlCharacters(cell).length
+/** Of a text on a terminal, without what colours it. */
+export const widthOf = (cell: string): number => stripVTControlCharacters(cell).length

@@ -15,3 +15,9 @@ function typedName(): readonly string[] {
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
+
+/** The command that goes on with a run of a spider: with the arguments that it was given. */
+export function resumeCommand(name: string, command: string, args: Readonly<Record<string, string>> = {}): string {
+  if (command !== commandLine('run', name)) return command
+  return commandLine('run', name, ...Object.entries(args).flatMap(([key, value]) => ['-a', `${key}=${value}`]))
+}

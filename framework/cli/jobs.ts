@@ -6,7 +6,7 @@ import { runningProcess } from '../frontier/lock.ts'
 import { loadSettings } from '../settings/load.ts'
 import type { Settings } from '../settings/schema.ts'
 import { parseAssignments } from './assignments.ts'
-import { commandLine } from './command-line.ts'
+import { commandLine, resumeCommand } from './command-line.ts'
 import { demoCommand, demoFolder, demoSettings, listDemos } from './demo-project.ts'
 import { findProject, findSpider, listSpiders, loadProject, loadProjectSettings } from './project.ts'
 import { findProjectUnless, readSpiderSettings } from './spider-settings.ts'
@@ -29,10 +29,11 @@ export interface JobPlace {
 }
 
 /**
- * How a job stands, in a word. `limit`, `blocked` and `failed` are ways to be stopped; `prepared` has been given fingerprints and not
+ * How a job stands, in a word. `limit`, `blocked` and `failed` are ways to be stopped; `to retry`
+ * had ended, and has requests to try once more; `prepared` has been given fingerprints and not
  * begun.
  */
-export type JobState = 'running' | 'stopped' | 'limit' | 'blocked' | 'failed' | 'killed' | 'finished' | 'prepared' | 'unreadable'
+export type JobState = 'running' | 'stopped' | 'limit' | 'blocked' | 'failed' | 'to retry' | 'killed' | 'finished' | 'prepared' | 'unreadable'
 
 export interface Job extends JobPlace {
   readonly state: JobState
@@ -101,7 +102,8 @@ export function readJob(place: JobPlace): Job | undefined {
     const frontier = inspectFrontier(path)
     const prepared = frontier === undefined ? countPrepared(path) : undefined
     const state = frontier !== undefined ? stateOf(frontier) : prepared === undefined ? 'finished' : 'prepared'
-    return { ...place, state, process: frontier?.process ?? runningProcess(path), frontier, prepared, error: undefined }
+    const command = place.command === undefined ? undefined : resumeCommand(place.name, place.command, frontier?.args)
+    return { ...place, command, state, process: frontier?.process ?? runningProcess(path), frontier, prepared, error: undefined }
   } catch (error) {
     const unread = { frontier: undefined, prepared: undefined, error: messageOf(error) }
     return { ...place, ...unread, state: 'unreadable', process: runningProcess(path) }
@@ -119,6 +121,7 @@ function stateOf({ process: id, endedAt, ending }: FrontierInspection): JobState
   if (id !== undefined) return 'running'
   if (endedAt !== undefined) return 'finished'
   if (ending === undefined) return 'killed'
+  if (ending === 'retry') return 'to retry'
   return ending === 'limit' || ending === 'blocked' || ending === 'failed' ? ending : 'stopped'
 }
 

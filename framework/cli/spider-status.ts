@@ -4,13 +4,14 @@ import { inspectFrontier, type FrontierInspection } from '../frontier/inspect.ts
 import type { Settings } from '../settings/schema.ts'
 import type { StatusCount } from '../store/store.ts'
 import { parseAddress } from '../store/address.ts'
+import { resumeCommand } from './command-line.ts'
 import { countStoredImages } from './stored-images.ts'
 
 /** What there is of a spider's crawls. */
 export interface SpiderStatus {
   readonly name: string
   /** `never run` also for one whose frontier was removed. */
-  readonly state: 'running' | 'stopped' | 'finished' | 'never run'
+  readonly state: 'running' | 'stopped' | 'finished' | 'never run' | 'unreadable'
   readonly frontier: FrontierInspection | undefined
   readonly images: readonly StatusCount[]
   /** Folder of the images. */
@@ -38,10 +39,12 @@ export async function readSpiderStatus(name: string, settings: Settings, command
     }
   }
   const frontier = await attempt(() => inspectFrontier(join(dataDir, 'frontier', `${name}.db`)), undefined)
+  const isUnread = errors.length > 0
   const images = await attempt(() => countStoredImages(settings, name), [])
   const database = await attempt(() => parseAddress(settings.database, dataDir).location, '')
   const files = resolve(settings.files === '' ? join(dataDir, 'images') : settings.files)
-  return { name, state: stateOf(frontier), frontier, images, files, database, command, errors }
+  const state = isUnread ? 'unreadable' : stateOf(frontier)
+  return { name, state, frontier, images, files, database, command: resumeCommand(name, command, frontier?.args), errors }
 }
 
 function stateOf(frontier: FrontierInspection | undefined): SpiderStatus['state'] {

@@ -57,7 +57,7 @@ export interface OpenedDupeFilter extends DupeFilter {
   /** The row of a fingerprint that was added can be looked up from now on. Only the kind `disk` needs to know. */
   written(fingerprint: string): void
   /**
-   * How many different fingerprints it was asked for or given. Exact for exact kinds without a time to live, of what was
+   * How many different fingerprints it was given. Exact for exact kinds without a time to live, of what was
    * added; else by a HyperLogLog.
    */
   distinct(): DistinctCount
@@ -180,7 +180,6 @@ class Opened implements OpenedDupeFilter {
   }
 
   has(fingerprint: string, url: string): boolean {
-    this.#counter?.add(fingerprint)
     return this.#filter.has(fingerprint, url)
   }
 

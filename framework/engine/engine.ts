@@ -86,8 +86,9 @@ export class Engine {
 
   #reason(): EndReason {
     const { limits, stopping, signal, scheduler } = this.#options
-    if (limits.reached !== undefined) return 'limit'
-    if (stopping.aborted || signal.aborted) return 'stopped'
+    // With the last request, nothing was left to be stopped.
+    if (limits.reached !== undefined && !scheduler.exhausted) return 'limit'
+    if (limits.reached === undefined && (stopping.aborted || signal.aborted)) return 'stopped'
     return scheduler.blocked ? 'blocked' : 'finished'
   }
 

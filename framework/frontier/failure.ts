@@ -4,7 +4,7 @@ import { messageOf, StorageError } from '../errors.ts'
 export function storageError(error: unknown, path: string): StorageError {
   const text = messageOf(error)
   if (/full/i.test(text)) return new StorageError(`The disk is full: the frontier ${path} can't be written. Free some space, then run the same command again.`, { reason: 'disk is full', cause: error })
-  if (/readonly|read-only|unable to open/i.test(text)) {
+  if (/readonly|read-only|unable to open|EACCES|EPERM|EROFS/i.test(text)) {
     return new StorageError(`The frontier ${path} can't be written: ${text}. Check the rights of its folder, or set dataDir.`, { cause: error })
   }
   if (/not a database|malformed|corrupt/i.test(text)) return damaged(path, text, error)

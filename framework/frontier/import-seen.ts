@@ -70,7 +70,7 @@ function takeOver(database: Database.Database, meta: ReadonlyMap<string, string>
   const other = `have ${bits} bits, and those of this job ${ownBits}`
   const problem = ownBits === bits ? 'were made with another seed than those of this job' : other
   const why = meta.has('begun') ? 'which has begun' : 'into which others were imported'
-  const remedy = 'They can be imported into a job that has not begun: end this one, or remove it with `crawl jobs clean`.'
+  const remedy = 'They can be imported into a job without any: end this one, or remove it with `crawl jobs clean --unfinished`.'
   const what = `The fingerprints of ${file} ${problem}, ${why}: they would never match.`
   throw new SettingsError(`${what} Nothing was imported. ${remedy}`)
 }

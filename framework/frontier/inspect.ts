@@ -30,6 +30,8 @@ export interface FrontierInspection {
   readonly ending: string | undefined
   /** When it was written last, ms since 1970. */
   readonly writtenAt: number
+  /** What the spider was given with `-a` at the last start. */
+  readonly args: Readonly<Record<string, string>>
   /** Of its files. */
   readonly bytes: number
   /** Different requests that it has met. */
@@ -121,6 +123,7 @@ function read(database: Database.Database, path: string): FrontierInspection | u
     process: runningProcess(path),
     begunAt: Date.parse(begun),
     endedAt: ended === undefined ? undefined : Date.parse(ended),
+    args: (JSON.parse(meta.get('identity') ?? '{}') as { args?: Record<string, string> }).args ?? {},
     ending: ending === undefined ? undefined : (JSON.parse(ending) as { reason: string }).reason,
     writtenAt: writtenAt(path),
     bytes: fileSuffixes.reduce((sum, suffix) => sum + (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0), 0),
@@ -141,7 +144,7 @@ function read(database: Database.Database, path: string): FrontierInspection | u
 export function writtenAt(path: string): number {
   // An empty log tells nothing: a reader may have made it.
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
-  return Math.max(statSync(path).mtimeMs, log === undefined || log.size === 0 ? 0 : log.mtimeMs)
+  return Math.round(Math.max(statSync(path).mtimeMs, log === undefined || log.size === 0 ? 0 : log.mtimeMs))
 }
 
 /** A file whose process ended before it had made the tables. */

@@ -18,7 +18,7 @@ export class OutcomeCounts {
   }
 
   list(): readonly OutcomeCount[] {
-    return [...this.#counts.values()].map((outcome) => ({ ...outcome }))
+    return structuredClone([...this.#counts.values()])
   }
 }
 

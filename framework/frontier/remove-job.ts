@@ -24,14 +24,19 @@ export function removeJob({ path, writtenAt: seenAt, setAside }: RemoveJobOption
       const what = `The frontier ${path} was written as it was about to be removed. It was left as it is.`
       throw new StorageError(what, { reason: 'in use' })
     }
-    let bytes = 0
     // The lock's own file goes last, and while it is held: a process that comes then makes another.
-    for (const file of [...setAside, ...[...fileSuffixes, '.lock'].map((suffix) => path + suffix)]) {
-      bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0
-      rmSync(file, { force: true })
-    }
-    return bytes
+    return removeFiles([...setAside, ...[...fileSuffixes, '.lock'].map((suffix) => path + suffix)])
   } finally {
     lock.release()
   }
+}
+
+/** Removes files that need not be there, and answers how many bytes that gives back. */
+export function removeFiles(files: readonly string[]): number {
+  let bytes = 0
+  for (const file of files) {
+    bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    rmSync(file, { force: true })
+  }
+  return bytes
 }

@@ -35,7 +35,7 @@ function reopen(path: string): void {
   try {
     database.exec('begin immediate')
     database.prepare(`delete from meta where name = 'ended'`).run()
-    const ending = JSON.stringify({ reason: 'stopped', at: new Date().toISOString() })
+    const ending = JSON.stringify({ reason: 'retry', at: new Date().toISOString() })
     database.prepare(`insert into meta values ('ending', ?) on conflict do update set value = excluded.value`).run(ending)
     database.exec('commit')
   } finally {

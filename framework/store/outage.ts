@@ -121,6 +121,9 @@ export function explain(error: unknown, location: string): unknown {
     const advice = 'Make it with createdb, or correct the setting database.'
     return storageError('no such database', `The database ${location} does not exist.`, advice)
   }
+  if (/unable to open/i.test(text)) {
+    return storageError('database is unusable', `The database ${location} can't be opened.`, 'Check the rights of its folder, or set dataDir or database.')
+  }
   if (code.startsWith('SQLITE_') || /^[0-9A-Z]{5}$/.test(code)) {
     const advice = 'Check the rights of its file and folder, or of its user, and the setting database.'
     return storageError('database is unusable', `The database ${location} can't be used: ${text}.`, advice)

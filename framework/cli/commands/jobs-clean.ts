@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { SettingsError } from '../../errors.ts'
 import { writtenAt } from '../../frontier/inspect.ts'
-import { removeJob } from '../../frontier/remove-job.ts'
+import { removeFiles, removeJob } from '../../frontier/remove-job.ts'
 import { cleanText } from '../clean.ts'
 import { alignColumns } from '../columns.ts'
 import { commandLine } from '../command-line.ts'
@@ -47,23 +47,35 @@ export async function cleanJobs(options: JobsCleanCommandOptions): Promise<numbe
   const toRemove: Remains[] = []
   const kept: Kept[] = []
   let isUnreadable = false
+  let bytesSetAside = 0
   for (const remains of all) {
     const { place, job } = remains
     const why = reasonToKeep(job, unfinished, isNamed)
     if (why !== undefined && isNamed) throw new SettingsError(`The job of ${place.name} is kept: ${why}. Nothing was removed.`)
     if (why === undefined && (await isAgreed(remains, yes))) toRemove.push(remains)
-    else kept.push({ spider: place.name, why: why ?? 'as you said' })
+    else {
+      kept.push({ spider: place.name, why: why ?? 'as you said' })
+      // What was set aside belongs to no run that could go on.
+      if (remains.setAside.length > 0 && job?.process === undefined) bytesSetAside += removeFiles(remains.setAside)
+    }
     isUnreadable ||= why !== undefined && job?.state === 'unreadable'
   }
   const removed = toRemove.map(({ place, job, setAside, writtenAt: seenAt }): Removed => ({
     spider: place.name,
-    state: job?.state ?? 'set aside',
+    state: `${job?.state ?? 'set aside'}${describeFailed(job)}`,
     bytes: removeJob({ path: place.path, setAside, writtenAt: seenAt }),
   }))
+  if (bytesSetAside > 0) removed.push({ spider: 'files', state: 'set aside', bytes: bytesSetAside })
   const bytes = removed.reduce((sum, job) => sum + job.bytes, 0)
   if (json === true) process.stdout.write(`${JSON.stringify({ removed, kept, bytes })}\n`)
   else process.stdout.write(`${render(removed, kept, bytes).join('\n')}\n`)
   return isUnreadable ? exitCode.storage : exitCode.done
+}
+
+/** What `crawl jobs retry` could have tried once more. */
+function describeFailed(job: Job | undefined): string {
+  const count = job?.frontier?.failures.reduce((sum, failure) => sum + failure.count, 0) ?? 0
+  return count === 0 ? '' : `, with ${formatCounted(count, 'failed request')}`
 }
 
 function look(place: JobPlace): Remains {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { cleanText } from '../clean.ts'
-import { alignColumns } from '../columns.ts'
+import { alignColumns, widthOf } from '../columns.ts'
 import { commandLine } from '../command-line.ts'
 import { exitCode } from '../exit-code.ts'
 import { formatBytes, formatCount, formatCounted, formatDate, formatDuration } from '../format.ts'
@@ -43,6 +43,8 @@ export interface ListedJob {
 
 const head = ['spider', 'state', 'done', '', 'left', 'delayed', 'failed', 'begun', 'written', 'size'] as const
 const right = [2, 3, 4, 5, 6, 9]
+/** Columns that are left out where there is no room. */
+const begunAndSize: ReadonlySet<number> = new Set([7, 9])
 
 /** `crawl jobs` */
 export async function showJobs({ json, ...options }: JobsCommandOptions): Promise<number> {
@@ -91,7 +93,9 @@ function render(jobs: readonly ListedJob[], paint: Paint): string[] {
     const begun = begunAt === undefined ? '' : formatDate(begunAt)
     return [paint('bold', cleanText(spider)), describeState(job, paint), ...describeProgress(job), begun, age, formatBytes(bytes)]
   })
-  const [first = '', ...lines] = alignColumns([[...head], ...rows], right)
+  const full = alignColumns([[...head], ...rows], right)
+  const isNarrow = process.stdout.isTTY && full.some((line) => widthOf(line) > process.stdout.columns)
+  const [first = '', ...lines] = isNarrow ? alignColumns([[...head], ...rows].map((row) => row.filter((_, index) => !begunAndSize.has(index))), right) : full
   const problems = jobs
     .filter(({ error }) => error !== undefined)
     .map(({ spider, error = '' }) => paint('red', `${cleanText(spider)}: ${cleanText(error)}`))
@@ -116,6 +120,7 @@ function describeProgress({ done, total, left = 0, delayed = 0, failed = 0, prep
 function describeSetAside(files: readonly string[]): string {
   const bytes = files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
   const example = cleanText(shortPath(files[0] ?? ''))
-  const what = `${formatCounted(files.length, 'file')} set aside (${formatBytes(bytes)}), such as ${example}`
+  const frontiers = files.filter((file) => !/-(wal|shm)$/.test(file)).length
+  const what = `${formatCounted(frontiers, 'frontier')} set aside (${formatBytes(bytes)}), such as ${example}`
   return `${what}: \`${commandLine('jobs', 'clean')}\` removes what was set aside`
 }

@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isCrawlError } from '../../errors.ts'
-import { inspectFrontier, type FrontierInspection } from '../../frontier/inspect.ts'
+import { countPrepared, inspectFrontier, type FrontierInspection } from '../../frontier/inspect.ts'
 import type { LiveCrawl } from '../../run.ts'
 import type { Spider } from '../../spider.ts'
 import { parseAssignments, parseCount } from '../assignments.ts'
@@ -8,7 +9,7 @@ import { commandLine } from '../command-line.ts'
 import { crawlInTerminal, type OutputOptions } from '../crawl-in-terminal.ts'
 import { exitCode } from '../exit-code.ts'
 import { formatCount, formatCounted, formatDuration } from '../format.ts'
-import { mayGiveUp } from '../give-up.ts'
+import { isAgreedTo, mayGiveUp } from '../give-up.ts'
 import { constructSpider, findProject, findSpider, loadProject, loadProjectSettings, loadSpider } from '../project.ts'
 
 export interface RunCommandOptions extends OutputOptions {
@@ -40,9 +41,14 @@ export async function runSpider(options: RunCommandOptions): Promise<number> {
   const spiderClass = await loadSpider(root, file)
   const spider = constructSpider(spiderClass, name, args)
   const { settings } = loadProjectSettings(project, spider, overrides)
-  const previous = inspectPrevious(join(resolve(settings.dataDir), 'frontier', `${name}.db`), fresh)
+  const frontierPath = join(resolve(settings.dataDir), 'frontier', `${name}.db`)
+  const previous = inspectPrevious(frontierPath, fresh)
   const what = { deed: 'Beginning anew', question: 'Begin anew?', instead: `leave out --fresh to go on with it: ${commandLine('run', name)}` }
-  if (fresh && !(await mayGiveUp(previous, options.yes === true, what))) {
+  const imported = fresh && previous === undefined ? countImported(frontierPath) : 0
+  const isAgreed = options.yes === true
+  const lost = `The job of ${name} has not begun, and was given ${formatCounted(imported, 'fingerprint')}: beginning anew forgets them.`
+  const mayBegin = imported === 0 ? () => mayGiveUp(previous, isAgreed, what) : async () => isAgreed || isAgreedTo(lost, what.question, `Add --yes to do so, or ${what.instead}`)
+  if (fresh && !(await mayBegin())) {
     process.stderr.write(`Nothing was changed. To go on: ${commandLine('run', name)}\n`)
     return exitCode.done
   }
@@ -53,7 +59,7 @@ export async function runSpider(options: RunCommandOptions): Promise<number> {
     crawl: { name, spider: spiderClass, project, args, overrides, fresh },
     output: options,
     resume,
-    announce: (live) => announce(live, spider),
+    announce: (live) => announce(live, spider, previous),
     next: ({ reason, images, left }) => [
       ...(reason === 'finished' ? [] : [[resume, 'goes on where it stopped'] as const]),
       ...(left.failed > 0 ? [[commandLine('jobs', 'retry', name, ...elsewhere), `has the next run try ${left.failed === 1 ? 'the one that failed' : `the ${formatCount(left.failed)} that failed`} once more`] as const] : []),
@@ -71,6 +77,15 @@ function findNearest(from: string): string | undefined {
   }
 }
 
+/** Fingerprints of a job that has not begun. What can't be read has none that could be lost. */
+function countImported(path: string): number {
+  try {
+    return existsSync(path) ? (countPrepared(path) ?? 0) : 0
+  } catch {
+    return 0
+  }
+}
+
 /** A frontier that can't be gone on with is set aside when the user begins anew. */
 function inspectPrevious(path: string, fresh: boolean): FrontierInspection | undefined {
   try {
@@ -82,11 +97,11 @@ function inspectPrevious(path: string, fresh: boolean): FrontierInspection | und
 }
 
 /** The first line: what is crawled, and how politely. */
-function announce({ spider: name, resumed, settings, counts }: LiveCrawl, spider: Spider<any>): string {
+function announce({ spider: name, resumed, settings, counts }: LiveCrawl, spider: Spider<any>, previous: FrontierInspection | undefined): string {
   const { slot, robots, contact, userAgent } = settings
   const parts = [
-    `${name}: ${resumed ? `goes on with a run that has ${formatCounted(counts().pending, 'request')} left` : 'begins a new run'}`,
-    `${slot.concurrency} at once to a host, ${formatDuration(slot.delayMs)} apart`,
+    `${name}: ${resumed ? `goes on with a run that ${previous?.ending === undefined ? 'was killed and ' : ''}has ${formatCounted(counts().pending, 'request')} left` : 'begins a new run'}`,
+    `${slot.concurrency} at once to a host, ${formatDuration(slot.delayMs)} apart${slot.perSecond > 0 ? `, ${slot.perSecond} a second` : ''}`,
     robots.obey ? 'robots.txt is obeyed' : 'robots.txt is IGNORED',
   ]
   if (contact !== '') parts.push(`contact: ${contact}`)

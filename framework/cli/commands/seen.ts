@@ -33,8 +33,10 @@ export async function exportSeenOf({ spider, output, ...options }: SeenExportCom
   }
   const text = exportSeen({ path, ttlMs: settings.dupeFilter.ttlMs })
   const parts = Readable.from(text, { objectMode: false, highWaterMark: 1 << 16 })
-  if (target !== undefined) await writeWhole(parts, target)
-  else {
+  if (target !== undefined) {
+    await writeWhole(parts, target)
+    process.stderr.write(`The fingerprints of ${name} are in ${target}.\n`)
+  } else {
     // Whoever reads it may have read enough.
     await pipeline(parts, process.stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error

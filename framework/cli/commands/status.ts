@@ -52,7 +52,7 @@ const labelWidth = 10
 
 function render({ name, state, frontier, images, files, database, command, problem, errors }: SpiderStatus, paint: Paint): string[] {
   const line = (label: string, text: string) => `  ${paint('dim', label.padEnd(labelWidth))}${text}`
-  const lines = [`${paint('bold', cleanText(name))}  ${describeState({ state, frontier }, paint)}`]
+  const lines = [`${paint('bold', cleanText(name))}  ${describeState({ state, frontier }, images.length > 0, paint)}`]
   for (const error of [...(problem === undefined ? [] : [problem]), ...errors]) lines.push(line('problem', paint('red', cleanText(error))))
   if (state === 'never run' && images.length === 0) return [...lines, line('next', paint('cyan', command))]
   lines.push(line('images', describeImages(images)))
@@ -75,8 +75,8 @@ function render({ name, state, frontier, images, files, database, command, probl
   return lines
 }
 
-function describeState({ state, frontier }: Pick<SpiderStatus, 'state' | 'frontier'>, paint: Paint): string {
-  if (frontier === undefined) return paint('dim', state)
+function describeState({ state, frontier }: Pick<SpiderStatus, 'state' | 'frontier'>, hasImages: boolean, paint: Paint): string {
+  if (frontier === undefined) return paint(state === 'unreadable' ? 'red' : 'dim', state === 'never run' && hasImages ? 'no run' : state)
   if (state === 'running') return `${paint('green', 'running')} (process ${frontier.process}) since ${formatDate(frontier.begunAt)}`
   if (state === 'finished') return `${paint('green', 'finished')} ${formatDate(frontier.endedAt ?? frontier.writtenAt)}`
   const ending = frontier.ending === undefined ? 'killed' : frontier.ending === 'stopped' ? 'stopped' : `stopped (${cleanText(frontier.ending, 40)})`
