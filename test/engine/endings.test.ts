@@ -141,7 +141,7 @@ describe('a crawl that does not end by itself', () => {
   test('a stop at the very end leaves a run that has ended', () =>
     withSite({ '/': '' }, async ({ crawl }) => {
       const first = await crawl(Follow, { settings: { limits: { pages: 1 } } })
-      assert.equal(first.reason, 'limit')
+      assert.deepEqual([first.reason, first.limit], ['finished', undefined])
       assert.equal((await crawl(Follow)).resumed, false)
     }))
 })
