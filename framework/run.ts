@@ -244,9 +244,10 @@ function openFrontier(options: RunOptions, settings: Settings, own: Pick<Embedde
     },
   })
   for (const { path, was, is } of frontier.job.changes) {
-    const what = path === 'args' ? 'the arguments (-a) were' : `${path} was`
-    const effect = path === 'args' && frontier.job.started ? 'start requests have been taken already, and are not taken anew' : 'what was met before may be fetched once more'
-    log.warn({ path, was, is }, `${what} ${was} until now, and ${path === 'args' ? 'are' : 'is'} ${is}: ${effect}. --fresh begins a new run.`)
+    if (path === 'args') {
+      const effect = frontier.job.started ? 'this run has taken its start requests already. ' : ''
+      log.warn({}, `the arguments (-a) are others than until now: ${effect}--fresh begins a new run.`)
+    } else log.warn({ path, was, is }, `${path} was ${was} until now, and is ${is}: what was met before may be fetched once more. --fresh begins a new run.`)
   }
   if (frontier.job.bits !== dupeFilter.bits) log.warn({ bits: frontier.job.bits }, `this run began with fingerprints of ${frontier.job.bits} bits and goes on with them; dupeFilter.bits counts for the next one.`)
   return frontier

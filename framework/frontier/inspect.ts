@@ -30,7 +30,7 @@ export interface FrontierInspection {
   readonly ending: string | undefined
   /** When it was written last, ms since 1970. */
   readonly writtenAt: number
-  /** What the spider was given with `-a` at the last start. */
+  /** What the spider was given with `-a` at the last start; passwords and the like are `***`. */
   readonly args: Readonly<Record<string, string>>
   /** Of its files. */
   readonly bytes: number
@@ -123,7 +123,7 @@ function read(database: Database.Database, path: string): FrontierInspection | u
     process: runningProcess(path),
     begunAt: Date.parse(begun),
     endedAt: ended === undefined ? undefined : Date.parse(ended),
-    args: (JSON.parse(meta.get('identity') ?? '{}') as { args?: Record<string, string> }).args ?? {},
+    args: readArguments(meta.get('identity')),
     ending: ending === undefined ? undefined : (JSON.parse(ending) as { reason: string }).reason,
     writtenAt: writtenAt(path),
     bytes: fileSuffixes.reduce((sum, suffix) => sum + (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0), 0),
@@ -135,6 +135,11 @@ function read(database: Database.Database, path: string): FrontierInspection | u
     outcomes: all('select kind, state, reason, count from outcome'),
     pauses: all('select slot, paused_until as until from slot where paused_until > ?', Date.now()),
   }
+}
+
+function readArguments(identity = '{}'): Record<string, string> {
+  const { args = {} } = JSON.parse(identity) as { args?: Record<string, string> }
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, /pass|secret|token|key|auth/i.test(name) ? '***' : value]))
 }
 
 /**

@@ -68,6 +68,15 @@ test('what a callback had yielded before its time was over is kept', () =>
     assert.ok(outcomes.some(({ state, reason }) => state === 'failed' && reason === 'callback timeout'))
   }))
 
+test('other arguments are said when the run goes on, without their values, and what shows them hides passwords', () =>
+  withSite({ '/': links('/a'), '/a': '' }, async ({ crawl, log, server, dataDir }) => {
+    await crawl(Follow, { args: { site: server.url, password: 'hunter1' }, settings: { concurrency: 1, limits: { pages: 1 } } })
+    assert.deepEqual(inspectFrontier(join(dataDir, 'frontier', 'site.db'))?.args, { site: server.url, password: '***' })
+    await crawl(Follow, { args: { site: server.url, password: 'hunter2' } })
+    assert.ok(log.some((line) => line.startsWith('warn the arguments (-a) are others than until now')))
+    assert.ok(log.every((line) => !line.includes('hunter')))
+  }))
+
 describe('the order of a crawl', () => {
   const tree = { '/': links('/1', '/2'), '/1': links('/1/1', '/1/2'), '/2': links('/2/1'), '/1/1': '', '/1/2': '', '/2/1': '' }
 
