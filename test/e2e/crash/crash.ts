@@ -100,6 +100,8 @@ class KilledCrawl {
   readonly #settled = new Map<string, number>()
   #shortLives = 0
   #lateLives = 0
+  /** Lives until one that ends before its first request: chance alone might leave it out. */
+  #untilStart = 1
 
   constructor(site: CrashSite, root: string, settings: readonly string[]) {
     this.#site = site
@@ -154,8 +156,8 @@ class KilledCrawl {
       await wait(random.below(startMs * 1.2))
       return 'end'
     }
-    const isStart = random.chance(0.2)
-    if (isStart) {
+    if (this.#untilStart-- <= 0) {
+      this.#untilStart = random.below(9)
       await wait(random.below(startMs))
       return 'start'
     }
