@@ -191,7 +191,7 @@ async function execute(options: RunOptions, spider: Spider<any>, settings: Setti
     scheduler, downloader, scraper, harvester, frontier, admission, store, spider, limits, concurrency, log, signal,
     site: name,
     retry: settings.retry,
-    redirectTargets: new RedirectTargets(admission),
+    redirectTargets: new RedirectTargets(frontier, fingerprinter),
     stopping: ending.stopping,
     onResponse: (response) => {
       stats.add(`${response.kind}s/wireBytes`, response.wireBytes)

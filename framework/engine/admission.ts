@@ -34,18 +34,6 @@ export class Admission {
     return this.#isKnown(fingerprint, { url, method: 'GET', body: undefined, keepFragment: false }) ? undefined : fingerprint
   }
 
-  isSame(one: Request, other: Request): boolean {
-    const { fingerprinter } = this.#options
-    return fingerprinter.ofRequest(one) === fingerprinter.ofRequest(other)
-  }
-
-  /** Where redirects have led, when the run has not met that; undefined else. */
-  target(request: Request): NewRequest | undefined {
-    const { frontier, fingerprinter } = this.#options
-    const fingerprint = fingerprinter.ofRequest(request)
-    return frontier.has(fingerprint, request.url) ? undefined : { request, fingerprint }
-  }
-
   #isKnown(fingerprint: string, request: Parameters<typeof scrapyFingerprint>[0]): boolean {
     const { frontier } = this.#options
     if (frontier.has(fingerprint, request.url)) return this.#isDuplicate(request.url)

@@ -21,15 +21,12 @@ export class Fingerprinter {
 
   /** @throws CrawlError when the project's own fingerprint can't be made of it. */
   ofRequest(request: Request): string {
-    if (this.#options.own !== undefined) return this.#ownOf(request)
-    if (request.kind === 'image') return this.#ofUrl(request.url, 'IMAGE')
-    return this.#ofPage(request)
+    return this.#ownOf(request) ?? (request.kind === 'image' ? this.#ofUrl(request.url, 'IMAGE') : this.#ofPage(request))
   }
 
   /** An image goes to the pipelines and a page to a callback, so one of them doesn't stand for the other. */
   ofImage(url: string): string {
-    if (this.#options.own !== undefined) return this.#ownOf(new Request(url, { kind: 'image' }))
-    return this.#ofUrl(url, 'IMAGE')
+    return this.#options.own === undefined ? this.#ofUrl(url, 'IMAGE') : this.ofRequest(new Request(url, { kind: 'image' }))
   }
 
   #ofPage(request: Request): string {
@@ -43,15 +40,18 @@ export class Fingerprinter {
     return fingerprintOfUrl(canonicalizeUrl(url, this.#options), method, this.#options)
   }
 
-  #ownOf(request: Request): string {
+  /** By the project's own rule; undefined where it has none, or leaves it to the usual one. */
+  #ownOf(request: Request): string | undefined {
+    const { own } = this.#options
+    if (own === undefined) return undefined
     let text: unknown
     try {
-      text = this.#options.own?.(request)
+      text = own(request)
     } catch (cause) {
       throw new CrawlError('fingerprint', `The setting requestFingerprint threw for ${request.url}: ${messageOf(cause)}`, { cause })
     }
+    if (text === undefined) return undefined
     if (typeof text === 'string') return fingerprintOfText(text, request.kind, this.#options)
-    if (text !== undefined) throw new CrawlError('fingerprint', `The setting requestFingerprint must answer a text, or undefined for the usual one, not ${String(text)} (${request.url}).`)
-    return request.kind === 'image' ? this.#ofUrl(request.url, 'IMAGE') : this.#ofPage(request)
+    throw new CrawlError('fingerprint', `The setting requestFingerprint must answer a text, or undefined for the usual one, not ${String(text)} (${request.url}).`)
   }
 }

@@ -1,6 +1,7 @@
 import { IgnoreRequest } from '../errors.ts'
+import type { Frontier } from '../frontier/frontier.ts'
 import type { PageResponse } from '../http/response.ts'
-import type { Admission } from './admission.ts'
+import type { Fingerprinter } from './fingerprinter.ts'
 
 /** Where the redirects of one request have led. */
 export interface RedirectTarget {
@@ -16,16 +17,19 @@ export interface RedirectTarget {
 
 /** Keeps a page that several URLs redirect to from being read several times. */
 export class RedirectTargets {
-  readonly #admission: Admission
+  readonly #frontier: Frontier
+  readonly #fingerprinter: Fingerprinter
   /** Of the requests in progress. */
   readonly #claimed = new Set<string>()
 
-  constructor(admission: Admission) {
-    this.#admission = admission
+  constructor(frontier: Frontier, fingerprinter: Fingerprinter) {
+    this.#frontier = frontier
+    this.#fingerprinter = fingerprinter
   }
 
   watch(): RedirectTarget {
-    const admission = this.#admission
+    const frontier = this.#frontier
+    const fingerprinter = this.#fingerprinter
     const claimed = this.#claimed
     let met: { readonly fingerprint: string; readonly url: string } | undefined
     return {
@@ -35,12 +39,12 @@ export class RedirectTargets {
       claim({ request, redirects }) {
         const first = redirects[0]
         if (first === undefined || request.dontFilter) return
+        const fingerprint = fingerprinter.ofRequest(request)
         // A page that redirects to itself, for a cookie, is still the page that was asked for.
-        if (admission.isSame(request, request.with({ url: first.url }))) return
-        const target = admission.target(request)
-        if (target === undefined || claimed.has(target.fingerprint)) throw new IgnoreRequest('redirected to a known page')
-        claimed.add(target.fingerprint)
-        met = { fingerprint: target.fingerprint, url: request.url }
+        if (fingerprint === fingerprinter.ofRequest(request.with({ url: first.url }))) return
+        if (frontier.has(fingerprint, request.url) || claimed.has(fingerprint)) throw new IgnoreRequest('redirected to a known page')
+        claimed.add(fingerprint)
+        met = { fingerprint, url: request.url }
       },
       release() {
         if (met !== undefined) claimed.delete(met.fingerprint)

@@ -6,7 +6,7 @@ import { storageError, unusable } from './failure.ts'
 import type { OutcomeCount } from './frontier.ts'
 import { runningProcess } from './lock.ts'
 import { fileSuffixes } from './open-file.ts'
-import { applicationId, readMeta, state, version } from './tables.ts'
+import { applicationId, isEmpty, readMeta, readPragma, state, version } from './tables.ts'
 
 /** A pause that a host has asked for. */
 export interface SlotPause {
@@ -152,22 +152,13 @@ export function writtenAt(path: string): number {
   return Math.round(Math.max(statSync(path).mtimeMs, log === undefined || log.size === 0 ? 0 : log.mtimeMs))
 }
 
-/** A file whose process ended before it had made the tables. */
-function isEmpty(database: Database.Database): boolean {
-  return pragma(database, 'application_id') === 0 && database.prepare('select 1 from sqlite_master').get() === undefined
-}
-
-function pragma(database: Database.Database, name: string): unknown {
-  return (database.prepare(`pragma ${name}`).raw().get() as unknown[])[0]
-}
-
 /**
  * False for a run of another version that has ended: the next one begins anew.
  * @throws StorageError when it is no frontier, or one that only another version can go on with.
  */
 export function isOwn(database: Database.Database, path: string): boolean {
-  if (pragma(database, 'application_id') !== applicationId) throw unusable(path, 'is a file of something else')
-  const found = pragma(database, 'user_version')
+  if (readPragma(database, 'application_id') !== applicationId) throw unusable(path, 'is a file of something else')
+  const found = readPragma(database, 'user_version')
   if (found === version) return true
   if (readMeta(database).has('ended')) return false
   throw unusable(path, `was made by another version of orbweaver (format ${found}, this one has ${version}): that one can go on with it`)

@@ -5,7 +5,7 @@ import { StorageError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { makeFolder } from '../make-folder.ts'
 import { damaged, storageError, unusable } from './failure.ts'
-import { applicationId, readMeta, tables, version } from './tables.ts'
+import { applicationId, isEmpty, readMeta, readPragma, tables, version } from './tables.ts'
 
 export interface OpenFileOptions {
   /** The SQLite file. */
@@ -52,7 +52,7 @@ function connect({ path, wasAbandoned, synchronous }: OpenFileOptions): Database
   const database = new Database(path, { timeout: 5_000 })
   try {
     database.exec('pragma busy_timeout = 5000')
-    const isNew = pragma(database, 'application_id') === 0 && isEmpty(database)
+    const isNew = isEmpty(database)
     if (!isNew) check(database, path, wasAbandoned)
     database.exec(`pragma journal_mode = wal; pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -${cacheSize}`)
     if (isNew) database.exec(`begin; ${tables} commit;`)
@@ -64,8 +64,8 @@ function connect({ path, wasAbandoned, synchronous }: OpenFileOptions): Database
 }
 
 function check(database: Database.Database, path: string, wasAbandoned: boolean): void {
-  if (pragma(database, 'application_id') !== applicationId) throw unusable(path, 'is a file of something else')
-  const found = pragma(database, 'user_version')
+  if (readPragma(database, 'application_id') !== applicationId) throw unusable(path, 'is a file of something else')
+  const found = readPragma(database, 'user_version')
   if (found > version) throw unusable(path, `was made by a newer orbweaver (format ${found}, this one knows ${version}): update orbweaver to go on with it`)
   if (found < version && !readMeta(database).has('ended')) {
     throw unusable(path, `was made by an older orbweaver (format ${found}, this one has ${version}): that version can go on with it`)
@@ -73,15 +73,6 @@ function check(database: Database.Database, path: string, wasAbandoned: boolean)
   if (!wasAbandoned) return
   const [problem] = database.prepare('pragma quick_check(1)').raw().all() as [string][]
   if (problem !== undefined && problem[0] !== 'ok') throw damaged(path, problem[0])
-}
-
-function isEmpty(database: Database.Database): boolean {
-  return (database.prepare('select count(*) as count from sqlite_master').get() as { count: number }).count === 0
-}
-
-function pragma(database: Database.Database, name: string): number {
-  const rows = database.pragma(name) as Record<string, number>[] | number
-  return typeof rows === 'number' ? rows : Number(Object.values(rows[0] ?? { value: 0 })[0])
 }
 
 /** Removes a run that can be read; what can't be is another's, or worth a look, and is set aside. */

@@ -95,3 +95,13 @@ export function prepareStatements(database: Database.Database): Statements {
 export function readMeta(database: Database.Database): Map<string, string> {
   return new Map((database.prepare('select name, value from meta').all() as { name: string; value: string }[]).map(({ name, value }) => [name, value]))
 }
+
+/** A number in the header of the file. */
+export function readPragma(database: Database.Database, name: 'application_id' | 'user_version'): number {
+  return (database.prepare(`pragma ${name}`).raw().get() as [number])[0]
+}
+
+/** A new file, or one whose process ended before it had made the tables. */
+export function isEmpty(database: Database.Database): boolean {
+  return readPragma(database, 'application_id') === 0 && database.prepare('select 1 from sqlite_master').get() === undefined
+}
