@@ -2,9 +2,8 @@ import type Database from 'libsql'
 import { isCrawlError } from '../errors.ts'
 import { silentLog } from '../log.ts'
 import { storageError } from './failure.ts'
-import { endTransaction } from './inspect.ts'
 import { lockFrontier } from './lock.ts'
-import { openFile } from './open-file.ts'
+import { closeFile, openFile } from './open-file.ts'
 
 /**
  * Works on the frontier at `path` while no process runs it. `prepare` is called before it is opened, and may answer that there
@@ -19,8 +18,7 @@ export async function editFile<T>(path: string, edit: (database: Database.Databa
     try {
       return await edit(database)
     } finally {
-      endTransaction(database)
-      database.close()
+      closeFile(database, path, silentLog)
     }
   } catch (error) {
     throw isCrawlError(error) ? error : storageError(error, path)

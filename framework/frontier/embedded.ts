@@ -9,7 +9,7 @@ import type { Frontier, FrontierCounts, Lease, Leased, NewRequest, Outcome, Outc
 import { GroupCommit } from './group-commit.ts'
 import { Job } from './job.ts'
 import { lockFrontier, type FrontierLock } from './lock.ts'
-import { openFile } from './open-file.ts'
+import { closeFile, openFile } from './open-file.ts'
 import { OutcomeCounts } from './outcome-counts.ts'
 import { Queues } from './queues.ts'
 import type { Row } from './read-ahead.ts'
@@ -192,10 +192,8 @@ export class EmbeddedFrontier implements Frontier {
     this.#queues.close()
     try {
       await this.#commits.close()
-      // libSQL keeps the log of a connection that is closed: the file alone shall hold the run.
-      this.#database.exec('pragma wal_checkpoint(truncate)')
     } finally {
-      this.#database.close()
+      closeFile(this.#database, this.#options.path, this.#options.log)
       this.#lock.release()
     }
   }

@@ -1,8 +1,8 @@
 import { isCrawlError, StorageError } from '../errors.ts'
 import { storageError } from './failure.ts'
-import { endTransaction, isOwn, openReadOnly } from './inspect.ts'
+import { isOwn, openReadOnly } from './inspect.ts'
 import { renderHeader } from './seen-file.ts'
-import { readMeta } from './tables.ts'
+import { endTransaction, readMeta } from './tables.ts'
 
 export interface ExportSeenOptions {
   readonly path: string

@@ -6,7 +6,7 @@ import { storageError, unusable } from './failure.ts'
 import type { OutcomeCount } from './frontier.ts'
 import { runningProcess } from './lock.ts'
 import { fileSuffixes } from './open-file.ts'
-import { applicationId, isEmpty, readMeta, readPragma, state, version } from './tables.ts'
+import { applicationId, endTransaction, isEmpty, readMeta, readPragma, state, version } from './tables.ts'
 
 /** A pause that a host has asked for. */
 export interface SlotPause {
@@ -95,11 +95,6 @@ export function readFrom<Result>(path: string, read: (database: Database.Databas
     if (isCrawlError(cause)) throw cause
     throw storageError(cause, path)
   }
-}
-
-/** libsql frees statements late, and a connection that was closed before keeps its transaction until then. */
-export function endTransaction(database: Database.Database): void {
-  if (database.inTransaction) database.exec('rollback')
 }
 
 /** Opens a SQLite file that is there, for reading: it can't be written by this connection. */

@@ -1,11 +1,11 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
-import { StorageError } from '../errors.ts'
+import { messageOf, StorageError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { makeFolder } from '../make-folder.ts'
 import { damaged, storageError, unusable } from './failure.ts'
-import { applicationId, isEmpty, readMeta, readPragma, tables, version } from './tables.ts'
+import { applicationId, endTransaction, isEmpty, readMeta, readPragma, tables, version } from './tables.ts'
 
 export interface OpenFileOptions {
   /** The SQLite file. */
@@ -60,6 +60,21 @@ function connect({ path, wasAbandoned, synchronous }: OpenFileOptions): Database
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/**
+ * Closes a frontier's file. libSQL keeps the log of a connection that is closed, and the file alone shall hold the run: where
+ * that can't be done, for want of room, log and file together still hold it.
+ */
+export function closeFile(database: Database.Database, path: string, log: Log): void {
+  try {
+    endTransaction(database)
+    database.exec('pragma wal_checkpoint(truncate)')
+  } catch (error) {
+    log.warn({ path, error }, `the log of the frontier ${path} stays beside it: ${messageOf(error)}`)
+  } finally {
+    database.close()
   }
 }
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import Database from 'libsql'
 import { StorageError } from '../errors.ts'
 import { editFile } from './edit-file.ts'
-import { countFailures, endTransaction, inspectFrontier, type FailureCount } from './inspect.ts'
-import { state } from './tables.ts'
+import { countFailures, inspectFrontier, type FailureCount } from './inspect.ts'
+import { endTransaction, state } from './tables.ts'
 
 const countLess = `update outcome set count = count - ? where kind = ? and state = 'failed' and reason = ?`
 const forgetNone = `delete from outcome where state = 'failed' and count <= 0`

@@ -105,3 +105,8 @@ export function readPragma(database: Database.Database, name: 'application_id' |
 export function isEmpty(database: Database.Database): boolean {
   return readPragma(database, 'application_id') === 0 && database.prepare('select 1 from sqlite_master').get() === undefined
 }
+
+/** libsql frees statements late, and a connection that was closed before keeps its transaction until then. */
+export function endTransaction(database: Database.Database): void {
+  if (database.inTransaction) database.exec('rollback')
+}
